@@ -54,7 +54,7 @@ def test_failure_keeps_the_old_file_and_leaves_no_other(
 
 
 def test_missing_directory_and_directory_as_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameterError, match="does not exist; create it"):
+    with pytest.raises(InvalidParameterError, match=r"does not exist. Create it"):
         write_atomically(tmp_path / "none" / "a.txt", put(""))
     with pytest.raises(InvalidParameterError, match="is a directory"):
         write_atomically(tmp_path, put(""))

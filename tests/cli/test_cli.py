@@ -485,7 +485,7 @@ def test_a_run_says_that_no_ledger_counts_what_it_spent(
 
 @pytest.mark.parametrize(
     ("place", "why"),
-    [("there.csv", "there.csv is a directory"), ("none/s.csv", "there is no directory none;")],
+    [("there.csv", "there.csv is a directory"), ("none/s.csv", "there is no directory none.")],
 )
 def test_a_place_that_is_none_is_said_to_be_which(
     data: Path, capsys: pytest.CaptureFixture[str], place: str, why: str

@@ -473,7 +473,7 @@ def test_the_page_has_the_digest_and_not_its_salt(runs, tmp_path):
         (["old.csv"], "has no record of its run"),
         (["offers.parquet", "--ledger", "bank.db"], "has no charge of run 'offers &1'"),
         (["offers.parquet", "--ledger", "gone.db"], "there is no ledger"),
-        (["offers.parquet", "--ledger", "b.db", "--ledger", "b.db"], "give one FILE"),
+        (["offers.parquet", "--ledger", "b.db", "--ledger", "b.db"], "Give one FILE"),
         (["rows.parquet", "--ledger", "b.db"], "write NAME=FILE"),
         (["rows.parquet", "--ledger", "shop=b.db"], "'shop' is no owner of the run"),
         (["offers.parquet", "--audit", "gone.json"], "cannot be read"),

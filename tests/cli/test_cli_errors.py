@@ -40,7 +40,7 @@ CASES = [
     ((*RUN, "--ledger", "file"), "ledger: file cannot be .* as a ledger"),
     (
         (*RUN, "--ledger", "none/books.db"),
-        "ledger: there is no ledger none/books.db; .*ledger create",
+        "ledger: there is no ledger none/books.db. .*ledger create",
     ),
     ((*RUN, "--out", "file"), "--out must end in"),
     ((*RUN, "--epsilon", "inf"), "epsilon must be"),
@@ -197,7 +197,7 @@ def test_no_message_of_the_library_has_an_option():
          "'b' .* name it so, or say so by --format NAME:kind=excel$"),
         ({"b.csv": "PK\x03\x04"}, ("schema", "init", "b.csv"), ".* say so by --format kind=excel$"),
         ({"b.csv": "1,2\n3,4\n"}, ("summarize", "--owner", "b=b.csv", *RUN[3:]),
-         ".* column names; give --format NAME:names=...$"),
+         ".* column names. Give --format NAME:names=...$"),
         ({"b.csv": "x\n1\n\"\"\n"}, ("summarize", "--owner", "b=b.csv", *RUN[3:]),
          ".* or say when_missing in the schema: 'drop' leaves such rows out, 'encode' keeps them, "
          "with 'missing' as a value of its own$"),

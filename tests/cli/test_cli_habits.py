@@ -400,7 +400,7 @@ def test_a_format_without_a_name_is_that_of_all_files(mixed, capsys):
         (["neat:kind=csv"], "no file is called 'neat'; there are near, target"),
         (["near:kind=csv", "near:kind=excel"], "near:kind is given twice"),
         (["near:encoding=utf-7"], "encoding must be one in which"),
-        ([], r"say what the file is by --format NAME:kind=..."),
+        ([], r"Say what the file is by --format NAME:kind=..."),
     ],
 )
 def test_a_format_that_is_wrong_is_named(mixed, said, why, capsys):
@@ -413,7 +413,7 @@ def test_a_format_that_is_wrong_is_named(mixed, said, why, capsys):
 def test_a_format_of_a_file_that_is_an_owner_s_and_the_target_s_is_refused(mixed, capsys):
     near = ("--owner", f"target={mixed / 'export'}", "--target", mixed / "goal.csv", "--size", 3)
     assert run("summarize", *near, "--format", "target:kind=csv") == 2
-    assert "call that owner otherwise" in capsys.readouterr().err
+    assert "Call that owner otherwise" in capsys.readouterr().err
 
 
 def test_all_owners_files_may_share_a_format(mixed):

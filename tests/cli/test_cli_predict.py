@@ -147,7 +147,7 @@ def with_value(column, value):
         ),
         (with_value("age", None), "'points'.*'age'.*missing"),
         (with_value("smokes", None), "'points'.*'smokes'.*missing"),
-        (with_value("visits", None), "a row that is dropped has no prediction; fill the values in"),
+        (with_value("visits", None), "a row that is dropped has no prediction. Fill the values in"),
         (with_value("smokes", "SECRET"), "'smokes'"),
         (with_value("age", "SECRET"), "'age'"),
         (lambda rows: rows.head(0), "points"),
@@ -188,7 +188,7 @@ def test_a_model_that_is_no_numbers_is_refused_and_not_run(capsys):
     [
         (("m", "rows.csv", "--out", "p.txt"), "--out must end in .parquet or .csv"),
         (("m", "rows.csv", "--out", "rows.csv"), "would be written over"),
-        (("m", "rows.csv", "--out", "no/p.csv"), "there is no directory no;"),
+        (("m", "rows.csv", "--out", "no/p.csv"), "there is no directory no."),
         (("m", "none.csv"), r"'points' \(none.csv\): no such file"),
     ],
 )

@@ -168,7 +168,7 @@ def test_a_cap_without_room_for_the_run_says_whose_and_nobody_has_spent():
     done = dpsumm(*given, cwd=Path.cwd())
     assert done.returncode == 2
     assert done.stderr.startswith("dpsumm: ledger of 'clinic': the whole run would bring")
-    assert "; nothing was sent. " in done.stderr
+    assert ". Nothing was sent. " in done.stderr
     for name in ("bank", "clinic"):
         with Ledger(f"{name}.db") as book:
             assert not book.charges()
@@ -190,7 +190,7 @@ def test_a_cap_reached_after_the_first_tables_says_whose_and_what_was_sent(monke
     assert run(*TWO, "--epsilon", "4", "--ledger", "bank=bank.db") == 2
     told = capsys.readouterr().err
     assert told.startswith("dpsumm: ledger of 'bank': two-way tables")
-    assert "nothing of it was sent; what earlier messages cost stays charged" in told
+    assert "Nothing of it was sent, and what earlier messages cost stays charged" in told
 
 
 def test_what_to_do_about_missing_values_is_not_refused_afterwards():
@@ -234,7 +234,7 @@ ERRORS = {
     ),
     "no identifiers": (
         ("--ids", "nothing"),
-        r"--ids: the schema of '.*' has no column 'nothing' .*; it has 'person'",
+        r"--ids: the schema of '.*' has no column 'nothing' .*. It has 'person'",
     ),
     "no ledger": (("--ledger", "bank=books.db"), "ledger.*no file|books.db"),
     "bins": (("--bins", "income=1,x"), "bins: write N"),

@@ -27,7 +27,7 @@ def directory(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*RUN, "none.toml"), r"no file none\.toml; draft one"),
+        ((*RUN, "none.toml"), r"no file none\.toml. Draft one"),
         ((*RUN, "s.toml"), r"column 'c' has values that are in none of the schema's categories"),
         ((*RUN, "m.toml"), r"column 'x' has missing values; .*when_missing in the schema: 'drop'"),
         ((*RUN, "s.toml", "--schema", "x=0:9"), "give one file"),
@@ -240,7 +240,7 @@ def test_check_shows_at_home_what_a_renamed_column_is_called(directory, head, sh
     assert caught.value.code == 2
     said = capsys.readouterr()
     assert ("The file also has 'pressure', which the schema does not name." in said.out) == shown
-    assert re.fullmatch(r"dpsumm: .* has no column '\w+'; all parties .*\n", said.err)
+    assert re.fullmatch(r"dpsumm: .* has no column '\w+'. All parties .*\n", said.err)
     # Nor is it in the message itself, which may travel.
     assert "pressure" not in said.err
 

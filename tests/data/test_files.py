@@ -81,7 +81,7 @@ def test_blank_lines_at_the_end_are_not_rows(tmp_path: Path, end: str) -> None:
     if end.strip("\r") in ("", "\n"):
         assert read(column).values.shape == (2, 1)
         return
-    with pytest.raises(InvalidDataError, match=r'a line is blank; .* write "" for a missing'):
+    with pytest.raises(InvalidDataError, match=r'a line is blank. .* write "" for a missing'):
         read(column)
 
 
@@ -159,7 +159,7 @@ def test_another_encoding_is_named(tmp_path: Path) -> None:
             ".xlsx",
             r"is an Excel workbook .*kind='excel'\)\)`",
         ),
-        (".parquet", r"is a Parquet file, not CSV text; .*kind='parquet'"),
+        (".parquet", r"is a Parquet file, not CSV text. .*kind='parquet'"),
         (".xls", r"is an old Excel workbook .* save it as \.xlsx or CSV"),
         (".csv", None),
     ],

@@ -190,7 +190,7 @@ def test_a_dictionary_of_numbers_is_refused_and_one_of_text_is_read() -> None:
     schema = Schema([CATEGORY])
     for items in ([1, 2], [b"x", b"y"], [date(2020, 1, 1)]):
         frame = pa.table({"a": pa.array(items).dictionary_encode()})
-        with pytest.raises(InvalidDataError, match="convert it to numbers, text or dates"):
+        with pytest.raises(InvalidDataError, match="Convert it to numbers, text or dates"):
             read_table(frame, name="n", schema=schema)
     parts = [pa.array(x).dictionary_encode() for x in (["x", "1", None], ["1", "y", "x"])]
     table = read_table(pa.table({"a": pa.chunked_array(parts)}), name="n", schema=schema)

@@ -354,7 +354,7 @@ def test_saved_and_read(tmp_path: Path) -> None:
         ("version = 1\ncolumns = [1]\n", "needs tables"),
         ("version = 1\n[columns]\na = 1\n", "must be a table"),
         ("version = 1\nmore = 1\n[columns.a]\n", "unknown 'more'"),
-        ("version = 1\n[columns.a]\nbound = [0, 1]\n", "column 'a': unknown 'bound'; known"),
+        ("version = 1\n[columns.a]\nbound = [0, 1]\n", "column 'a': unknown 'bound'. Known"),
         ("version = 1\n[columns.a]\nbounds = 3\n", "bounds must be a list"),
         ("version = 1\n[columns.a]\nbounds = [3, 2]\n", "low < high"),
         ('version = 1\n[columns.a]\ncategories = ["x"]\nordered = 1\n', "true or false"),

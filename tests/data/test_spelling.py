@@ -151,7 +151,7 @@ def test_an_excel_sheet_is_read_cell_by_cell(tmp_path):
     with pytest.raises(InvalidDataError, match=r"the workbook has 2 sheets, .* own, or as CSV"):
         read(path)
     path.write_bytes(b"weight,town\r\n1.5,K\xc3\xb6ln\n")
-    with pytest.raises(InvalidDataError, match=r"is text, not an Excel workbook; name it \.csv"):
+    with pytest.raises(InvalidDataError, match=r"is text, not an Excel workbook. Name it \.csv"):
         read(path)
     path.write_bytes(b"PK\x03\x04no zip")
     with pytest.raises(InvalidDataError, match="not a well-formed Excel file"):

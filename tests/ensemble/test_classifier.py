@@ -57,7 +57,7 @@ def test_fit_is_the_function(given, rng):
     with pytest.raises(TheirNotFittedError):
         check_is_fitted(copy)
     for ask in (copy.predict, copy.predict_proba):
-        with pytest.raises(NotFittedError, match="call fit first"):
+        with pytest.raises(NotFittedError, match="Call fit first"):
             ask(x)
     kept = estimator.model_
     with pytest.raises(InvalidParameterError, match="epsilon"):

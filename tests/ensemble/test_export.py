@@ -197,5 +197,5 @@ def test_public_points_need_no_export(rng):
     x = rng.normal(size=(50, 2))
     made = LogisticRegression().fit(x, x[:, 0] > 0)
     model = dpsumm.learn([made] * 3, x, classes=[False, True], epsilon=9)
-    with pytest.raises(InvalidParameterError, match=r"use Model\.save"):
+    with pytest.raises(InvalidParameterError, match=r"Use Model\.save"):
         model.export(norm=1.0)

@@ -478,7 +478,7 @@ REFUSED = [
     ({"delta": 1}, InvalidParameterError, "delta"),
     ({"unit": "add or remove one record"}, InvalidParameterError, "unit must be 'one whole owner'"),
     ({"seed": -1}, InvalidParameterError, "seed must be a whole number"),
-    ({"seed": 1, "ledger": "books"}, InvalidParameterError, "leave out one of the two"),
+    ({"seed": 1, "ledger": "books"}, InvalidParameterError, "Leave out one of the two"),
     ({"classes": [0, 0]}, InvalidParameterError, "listed twice"),
     ({"classes": ["a", "b"]}, InvalidDataError, "'p0': labels are numbers, the classes text"),
     ({"parties": {"a": (np.zeros((3, 2)), [0, 1, 1])}}, InvalidParameterError, "at least 2"),

@@ -144,7 +144,7 @@ def test_other_classes_than_the_schema_s_are_refused(once, classes):
         if named != classes:
             under(N, party, [task])
             continue
-        with pytest.raises(ProtocolError, match="name the same ones"):
+        with pytest.raises(ProtocolError, match="Name the same ones"):
             under(N, party, [task])
 
 

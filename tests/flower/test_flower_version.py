@@ -17,5 +17,5 @@ def test_a_version_that_was_not_tested_is_refused_by_every_app(version, monkeypa
     monkeypatch.setitem(sys.modules, "flwr", types.ModuleType("flwr"))
     monkeypatch.setattr(importlib.metadata, "version", lambda name: version)
     for app in ("dpsumm.flower", "dpsumm.flower.apps", "dpsumm.flower.superlink"):
-        with pytest.raises(MissingExtraError, match=f"{version} was not tested.*install 1.42"):
+        with pytest.raises(MissingExtraError, match=f"{version} was not tested.*Install 1.42"):
             importlib.import_module(app)

@@ -47,7 +47,7 @@ def path(tmp_path):
 
 
 def test_a_path_without_a_ledger_is_refused_and_none_is_made(tmp_path):
-    way_out = r"no ledger .*boooks\.db; .*Ledger\.create"
+    way_out = r"no ledger .*boooks\.db. .*Ledger\.create"
     with pytest.raises(InvalidParameterError, match=way_out):
         Ledger(tmp_path / "boooks.db")
     with pytest.raises(InvalidParameterError, match=way_out):

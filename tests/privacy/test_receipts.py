@@ -262,7 +262,7 @@ def test_a_log_that_was_tampered_with_counts_nothing_and_says_so(path, how):
             wrong = str(error)
         assert wrong
         for add in (lambda: log.send(A, b"new", 1, NO_LIMIT), lambda: log.refused(A, "why")):
-            with pytest.raises(InvalidDataError, match="nothing was sent"):
+            with pytest.raises(InvalidDataError, match="Nothing was sent"):
                 add()
 
 
@@ -273,7 +273,7 @@ def test_a_seal_in_the_middle_is_looked_at_by_who_checks(path):
     tampered(path, ("UPDATE receipts SET seal = x'00' WHERE number = 2",))
     with opened(path) as log:
         assert "line 2 was changed" in log.fault()
-        with pytest.raises(InvalidDataError, match=r"line 2 was changed.*nothing was sent"):
+        with pytest.raises(InvalidDataError, match=r"line 2 was changed.*Nothing was sent"):
             log.check()
 
 

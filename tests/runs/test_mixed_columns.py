@@ -116,7 +116,7 @@ def test_streams_have_the_schema_too(hospitals: Any, tmp_path: Path) -> None:
     whole = summarize(owners, target, size=40, schema=schema, seed=1)
     np.testing.assert_array_equal(summary.index, whole.index)
     assert [w for w in whole.notes if "h1" in w] == [w for w in summary.notes if "h1" in w]
-    with pytest.raises(InvalidParameterError, match="leave out when_missing='drop'"):
+    with pytest.raises(InvalidParameterError, match="Leave out when_missing='drop'"):
         summarize(streams, target, size=40, schema=SCHEMA)
 
 

@@ -114,7 +114,7 @@ def refused(trial, words, **public):
         ("version = .*", 'version = "9.9"', "the dpsumm on this node is not the one"),
         ("package = .*", f'package = "{64 * "0"}"', "the dpsumm on this node is not the one"),
         ("protocols = .*", 'protocols = ["summarize/auction/1"]',
-         "does not allow this run's protocol; it allows summarize/auction/1"),
+         "does not allow this run's protocol. It allows summarize/auction/1"),
         (r"purposes = .*", 'purposes = ["care"]', "the purpose 'trial' is not one"),
         ("key = .ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI.", 'key = "ssh-ed25519 AAAAC3NzaC1lZDI1'
          'NTE5AAAAI_', "no consumer that this node's policy names has signed"),

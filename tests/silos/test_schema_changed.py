@@ -55,7 +55,7 @@ def test_an_owner_whose_schema_changes_between_rounds_is_left_out(tmp_path, monk
     given = {**usual, "timeout": 60.0, "purpose": "trial", **public}
     grid = run(nodes, given, faults={"north": change})
     assert set(grid.told) == {
-        "its schema is another one than when the run began; put the file back"
+        "its schema is another one than when the run began. Put the file back"
     }
     if task == "summarize":
         made = pl.read_parquet(folder / "curator" / "summary.parquet")

@@ -207,7 +207,7 @@ def test_synthesize(trial, tmp_path):
         assert len(book.charges()) == 0
     allow(nodes[1], "trial")
     # A helper that is not there stops the run; it goes on under its name, charged once.
-    with pytest.raises(ProtocolError, match=r"'helper' failed; the run needs every owner and the"):
+    with pytest.raises(ProtocolError, match=r"'helper' failed. The run needs every owner and the"):
         run(nodes, config, faults={"helper": "late"})
     grid = run(nodes, config)
     out = tmp_path / "trial" / "curator"

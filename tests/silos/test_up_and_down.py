@@ -137,7 +137,7 @@ def test_what_keeps_it_from_starting_is_told_and_nothing_is_left(trial):
     (trial / "curator" / "register.sh").write_text("exit 1\n")
     code, said = command("up", trial)
     assert code == 2
-    assert "register ended, and all else was ended; see" in said
+    assert "register ended, and all else was ended. See" in said
     assert not (trial / STATE).exists()
     assert not listening(port)
     with pytest.raises(InvalidParameterError, match="is not up"):

@@ -99,14 +99,14 @@ def test_parameters_by_a_grid(parties: Any) -> None:
 
 def test_unknown_parameters_are_refused_and_nothing_is_set() -> None:
     estimator = Summarizer()
-    with pytest.raises(InvalidParameterError, match="no parameter 'sizes'; it has size, epsilon"):
+    with pytest.raises(InvalidParameterError, match=r"no parameter 'sizes'. It has size, epsilon"):
         estimator.set_params(epsilon=3, sizes=4)
     assert estimator.epsilon == 1
-    with pytest.raises(ValueError, match="kernel__gamma; set it as a whole first"):
+    with pytest.raises(ValueError, match=r"kernel__gamma. Set it as a whole first"):
         estimator.set_params(kernel__gamma=4)
-    with pytest.raises(ValueError, match="protocol__size; it has reads_per_record"):
+    with pytest.raises(ValueError, match=r"protocol__size. It has reads_per_record"):
         Summarizer(protocol=Pool()).set_params(protocol__size=4)
-    with pytest.raises(dpsumm.errors.NotFittedError, match="call fit first"):
+    with pytest.raises(dpsumm.errors.NotFittedError, match="Call fit first"):
         _ = estimator.weights_
 
 

@@ -198,7 +198,7 @@ def test_an_owner_with_another_schema_refuses(tables):
     request, _, _ = asked(Offers(), tables)
     other = Schema([*SCHEMA.columns[:2], Column("kind", categories=("a", "b", "d"))])
     table = dataclasses.replace(tables[0][0], schema=other)
-    with pytest.raises(ProtocolError, match="compare the schemas"):
+    with pytest.raises(ProtocolError, match="Compare the schemas"):
         Owner(table).answer(request)
 
 

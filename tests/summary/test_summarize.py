@@ -427,7 +427,7 @@ def test_a_resumed_run_is_charged_once_and_a_cap_refuses(tmp_path):
     with dpsumm.Ledger(books) as ledger:
         assert len(ledger.charges()) == 1
         ledger.set_cap(one.privacy.charges[0].protected, 1.5, 1e-4)
-    with pytest.raises(dpsumm.errors.BudgetExceededError, match=r"cap.*nothing was sent"):
+    with pytest.raises(dpsumm.errors.BudgetExceededError, match=r"cap.*Nothing was sent"):
         dpsumm.summarize(owners, target, run="second", **once)
 
 

@@ -190,7 +190,7 @@ def test_what_does_not_fit_is_refused(changes, message):
 
 
 def test_no_owner_has_the_name_of_all():
-    with pytest.raises(InvalidParameterError, match="'all owners'; rename"):
+    with pytest.raises(InvalidParameterError, match=r"'all owners'. Rename"):
         synthesize({"all owners": people(50)}, schema={"all owners": SCHEMA})
 
 

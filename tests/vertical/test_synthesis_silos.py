@@ -181,7 +181,7 @@ def test_an_answer_that_is_lost_is_sent_again_byte_for_byte(tmp_path, whole):
         folder = tmp_path / str(point)
         folder.mkdir()
         first = Loopback(folder, fails=point)
-        with pytest.raises(ProtocolError, match=r"failed; the run needs .*same name.*gave up"):
+        with pytest.raises(ProtocolError, match=r"failed. The run needs .*same name.*gave up"):
             go(first)
         second = Loopback(folder)
         synthetic = go(second)
@@ -269,7 +269,7 @@ def test_a_cap_without_room_for_the_run_is_found_before_anybody_spends(tmp_path)
     Ledger.create(tmp_path / "clinic.db", caps={"records": (1.9, 1e-5)}).close()
     channel = Loopback(tmp_path)
     with pytest.raises(
-        ProtocolError, match=r"'clinic' failed: ledger of 'clinic': the whole run.*nothing was sent"
+        ProtocolError, match=r"'clinic' failed: ledger of 'clinic': the whole run.*Nothing was sent"
     ):
         go(channel)
     assert not any(channel.charges().values())

@@ -465,7 +465,7 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
         (
             lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, REGISTRY.columns[1]])}},
             InvalidParameterError,
-            "column 'age' is held by 'registry' and 'bank'; leave it out",
+            "column 'age' is held by 'registry' and 'bank'. Leave it out",
         ),
         (
             lambda: {"schema": {"registry": REGISTRY, "bank": BINS}, "protocol": Tables(bins=1024)},
@@ -494,7 +494,7 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
                 "label": "status",
             },
             InvalidParameterError,
-            "column 'status' is held by 'registry' and 'bank'; leave it out of one",
+            "column 'status' is held by 'registry' and 'bank'. Leave it out of one",
         ),
         (
             lambda: {"owners": {**frames(50), "bank": frames(50)["bank"][:0]}},
@@ -504,7 +504,7 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
         (lambda: {"label": "profit"}, InvalidParameterError, "label: there is no column 'profit'"),
         (lambda: {"ids": None}, InvalidParameterError, "'person' of .* kind 'ignore'.*ids='p"),
         (lambda: {"ids": "age"}, InvalidParameterError, "ids: column 'age' has kind 'number' in"),
-        (lambda: {"ids": "persn"}, InvalidParameterError, "column 'persn'.* it has 'person': corr"),
+        (lambda: {"ids": "persn"}, InvalidParameterError, "column 'persn'.* It has 'person'. Corr"),
         (
             lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, Column("y", "label")])}},
             InvalidParameterError,

@@ -100,7 +100,7 @@ def limits_of(audit: Audit, *, quick: bool) -> tuple[float | None, float | None]
     if not 0 < claimed * LEAST_CEILING <= least:
         raise InvalidParameterError(
             f"audit {audit.name!r}: {audit.quick_trials} trials measure at most {least:.3f}, too "
-            f"little for a claim of {claimed:.3f}; raise quick_trials or claim less"
+            f"little for a claim of {claimed:.3f}. Raise quick_trials or claim less"
         )
     return claimed, ceiling(trials_of(audit, quick=quick), audit.delta)
 

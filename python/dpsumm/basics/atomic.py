@@ -25,10 +25,10 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     path = Path(path)
     if not path.parent.is_dir():
         raise InvalidParameterError(
-            f"cannot write {path}: directory {path.parent} does not exist; create it first"
+            f"cannot write {path}: directory {path.parent} does not exist. Create it first"
         )
     if path.is_dir():
-        raise InvalidParameterError(f"cannot write {path}: it is a directory; give a file name")
+        raise InvalidParameterError(f"cannot write {path}: it is a directory. Give a file name")
     target = path.resolve()  # a symbolic link keeps pointing to the file that is replaced
     temporary = target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
     try:

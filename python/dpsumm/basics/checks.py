@@ -156,7 +156,7 @@ class Parameters:
             outer, nested, part = name.partition("__")
             if outer not in known:
                 raise InvalidParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}"
+                    f"{type(self).__name__} has no parameter {name!r}. It has {', '.join(known)}"
                 )
             if nested:
                 inner.setdefault(outer, {})[part] = value
@@ -167,8 +167,8 @@ class Parameters:
             of = [f.name for f in fields(whole) if f.init] if is_dataclass(whole) else []
             for part in parts:
                 if part not in of:
-                    has = f"it has {', '.join(of)}" if of else "set it as a whole first"
-                    raise InvalidParameterError(f"{outer}: no parameter {outer}__{part}; {has}")
+                    has = f"It has {', '.join(of)}" if of else "Set it as a whole first"
+                    raise InvalidParameterError(f"{outer}: no parameter {outer}__{part}. {has}")
             new[outer] = replace(whole, **parts)
         for name, value in new.items():
             setattr(self, name, value)
@@ -199,7 +199,7 @@ class Estimator(Parameters):
     def _check_fitted(self) -> None:
         if not hasattr(self, self._result):
             name = type(self).__name__
-            raise NotFittedError(f"this {name} is not fitted yet; call fit first")
+            raise NotFittedError(f"this {name} is not fitted yet. Call fit first")
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell ``sklearn.utils.validation.check_is_fitted``."""

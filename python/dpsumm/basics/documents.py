@@ -37,7 +37,7 @@ def read_text(path: Path, what: str) -> str:
     try:
         return _read(path, MOST_TOML)
     except FileNotFoundError:
-        raise InvalidParameterError(f"{what}: there is no file {path}; check the path") from None
+        raise InvalidParameterError(f"{what}: there is no file {path}. Check the path") from None
     except OSError as error:
         raise InvalidParameterError(f"{what}: {path} cannot be read ({error.strerror})") from None
     except ValueError as error:
@@ -77,7 +77,7 @@ def parse_json(text: str | bytes) -> Any:
         _check_length(text, MOST_JSON)
         return _checked(json.loads(text), WHOLE_JSON)
     except (ValueError, RecursionError):
-        raise InvalidDataError("not JSON that dpsumm reads; write the file anew") from None
+        raise InvalidDataError("not JSON that dpsumm reads. Write the file anew") from None
 
 
 def _read(path: Path, most: int) -> str:

@@ -38,8 +38,8 @@ def check_name(name: object, parameter: str) -> None:
     """Refuse a name of an owner or a run that `is_name` does not take."""
     if not is_name(name):
         raise InvalidParameterError(
-            f"{parameter}: the name {visible(name)[:MAX_NAME]!r} could harm as a file or command; "
-            "choose letters and digits"
+            f"{parameter}: the name {visible(name)[:MAX_NAME]!r} could harm as a file or command. "
+            "Choose letters and digits"
         )
 
 

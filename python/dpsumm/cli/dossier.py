@@ -89,7 +89,7 @@ def dossier(
 def _existing(result: Path) -> Path:
     if not result.exists():
         raise InvalidParameterError(
-            f"RESULT: there is no file {result}; give what --out of dpsumm summarize, learn or "
+            f"RESULT: there is no file {result}. Give what --out of dpsumm summarize, learn or "
             "synthesize wrote. A run that did not finish wrote none: end it under its name (--run "
             "NAME, which `dpsumm ledger show` lists), which charges nothing twice"
         )
@@ -111,7 +111,7 @@ def _record(result: Path, beside: Mapping[str, Any]) -> tuple[RunRecord, About]:
     except (KeyError, ValueError, TypeError):
         pass
     raise InvalidDataError(
-        f"RESULT: {result} has no record of its run that this version of dpsumm reads; resume the "
+        f"RESULT: {result} has no record of its run that this version of dpsumm reads. Resume the "
         "run by its name with the same --ledger, which charges nothing twice, to write it anew"
     )
 
@@ -120,7 +120,7 @@ def _ledgers(record: RunRecord, given: list[str]) -> Mapping[str, Path]:
     """Return whose ledger to its file."""
     if record.command != "synthesize":
         if len(given) > 1:
-            raise InvalidParameterError("--ledger: a run of this kind has one; give one FILE")
+            raise InvalidParameterError("--ledger: a run of this kind has one. Give one FILE")
         return {"": Path(given[0])} if given else {}
     kept = [whose for whose, book in record.books.items() if book.file is not None]
     if len(given) == len(kept) == 1 and "=" not in given[0]:
@@ -141,7 +141,7 @@ def _opened(record: RunRecord, whose: str, path: Path) -> Ledger:
     if charged and record.run not in runs:
         known = ", ".join(map(repr, runs[-5:])) or "none"
         raise InvalidParameterError(
-            f"--ledger: {path} has no charge of run {record.run!r} (its last runs: {known}); give "
+            f"--ledger: {path} has no charge of run {record.run!r} (its last runs: {known}). Give "
             "the ledger that the run was charged to"
         )
     return Ledger(path, run=record.run, delta=record.delta)

@@ -26,7 +26,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     """Do what the command is asked for."""
     if output.model is not None and method.points_are is Whose.CONSUMER:
         raise InvalidParameterError(
-            "--model: a model of points that parties must not see may not be given away; leave it "
+            "--model: a model of points that parties must not see may not be given away. Leave it "
             "out and keep the predictions to yourself"
         )
     files = rows_in(output.out) | output.files

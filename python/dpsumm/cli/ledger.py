@@ -78,7 +78,7 @@ def export(file: File, out: Path) -> None:
         A path without a file.
     """
     if out.exists():
-        raise InvalidParameterError(f"--out: {out} exists already; give another name")
+        raise InvalidParameterError(f"--out: {out} exists already. Give another name")
     text = io.StringIO()
     with Ledger(file) as book:
         csv.writer(text).writerows(
@@ -146,7 +146,7 @@ def _parse_caps(given: Sequence[str]) -> dict[str, tuple[float, float]]:
                 f"got {item!r}"
             ) from None
         if whose in caps:
-            raise InvalidParameterError(f"--cap: {whose!r} is given twice; give it once")
+            raise InvalidParameterError(f"--cap: {whose!r} is given twice. Give it once")
         caps[whose] = limit
     return caps
 

@@ -126,7 +126,7 @@ def log(policy: Policy, out: Path | None = None, head: str | None = None) -> Non
     from dpsumm.flower.gate import open_receipts, read_policy
 
     if out is not None and out.exists():
-        raise InvalidParameterError(f"--out: {out} exists already; give another name")
+        raise InvalidParameterError(f"--out: {out} exists already. Give another name")
     with open_receipts(read_policy(policy)) as receipts:
         lines, wrong = receipts.lines(), receipts.fault()
     _show(lines, wrong, head)
@@ -161,7 +161,7 @@ def verify(
     try:
         text, public = file.read_bytes().decode(), key.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InvalidDataError(f"{file} or {key} is no text; give the files as written") from None
+        raise InvalidDataError(f"{file} or {key} is no text. Give the files as written") from None
     lines = from_csv(text)
     _show(lines, fault(lines, lambda data, seal: is_signed(data, seal, public)), head)
 

@@ -41,13 +41,13 @@ def check_outputs(files: Mapping[str, Path]) -> None:
     for option, path in files.items():
         if path.is_dir():
             raise InvalidParameterError(
-                f"{option}: {path} is a directory; give a file in an existing directory"
+                f"{option}: {path} is a directory. Give a file in an existing directory"
             )
         # A link's file is what is written.
         folder = path.resolve().parent if path.is_symlink() else path.parent
         if not folder.is_dir():
             raise InvalidParameterError(
-                f"{option}: there is no directory {folder}; make it, or give a file in an "
+                f"{option}: there is no directory {folder}. Make it, or give a file in an "
                 "existing directory"
             )
         try:
@@ -55,7 +55,7 @@ def check_outputs(files: Mapping[str, Path]) -> None:
                 pass
         except OSError as error:
             raise InvalidParameterError(
-                f"{option}: cannot write in {folder} ({error.strerror}); give a file in "
+                f"{option}: cannot write in {folder} ({error.strerror}). Give a file in "
                 "another directory"
             ) from None
 
@@ -69,6 +69,6 @@ def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
         if path.resolve() in taken:
             raise InvalidParameterError(
                 f"{path} would be written over: it is named more than once among what is read, "
-                "--ledger, --out and --report; give each its own file"
+                "--ledger, --out and --report. Give each its own file"
             )
         taken.add(path.resolve())

@@ -34,7 +34,7 @@ def read_run(path: Path) -> tuple[str, dict[str, Any]]:
     if not isinstance(product, str) or product not in ROOMS:
         found = "is missing" if product is None else f"is {product!r}"
         raise InvalidParameterError(
-            f'{path}: product {found}; write product = "summarize", "learn" or "synthesize"'
+            f'{path}: product {found}. Write product = "summarize", "learn" or "synthesize"'
         )
     return product, as_typed(said, _options(product).GROUPS, path.parent, f"{path}: ")
 

@@ -71,7 +71,7 @@ def init(
 
     if out.suffix != ".toml" or out.exists():
         raise InvalidParameterError(
-            f"--out must end in .toml and not exist yet, got {out}; give another name"
+            f"--out must end in .toml and not exist yet, got {out}. Give another name"
         )
     ignored = ignore or []
     samples = [form.of(one) for one in file]
@@ -142,7 +142,7 @@ def check_command(
     public = Schema.read(schema)
     if classes is not None and (target or public.label is None):
         raise InvalidParameterError(
-            "--classes: there are no labels to compare; leave out --target, and give a --schema "
+            "--classes: there are no labels to compare. Leave out --target, and give a --schema "
             "with a label"
         )
     wanted = public.for_target() if target else public

@@ -95,7 +95,7 @@ class Column(Facts):
             raise InvalidParameterError("schema: a column's name must be text that is not empty")
         # It stands in plans and logs. NUL ends it in Arrow's C interface, where frames pass.
         if visible(self.name) != self.name:
-            raise self._error("its name has control characters, which forge lines; rename it")
+            raise self._error("its name has control characters, which forge lines. Rename it")
         for name in ("categories", "missing"):
             given = getattr(self, name)
             if isinstance(given, str) or not isinstance(given, Iterable):
@@ -170,5 +170,5 @@ class Column(Facts):
         for name, present in given.items():
             if present and name not in meant:
                 raise self._error(
-                    f"{name} means nothing for kind {Kind(self.kind).value!r}; leave it out"
+                    f"{name} means nothing for kind {Kind(self.kind).value!r}. Leave it out"
                 )

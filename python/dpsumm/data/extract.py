@@ -129,8 +129,8 @@ class Wanted:
         """Check the schema."""
         if not isinstance(self.schema, Schema | None):
             raise InvalidParameterError(
-                f"schema must be a dpsumm.Schema, got {type(self.schema).__name__}; "
-                f"read a file with Schema.read(path)"
+                f"schema must be a dpsumm.Schema, got {type(self.schema).__name__}. "
+                f"Read a file with Schema.read(path)"
             )
 
     @property
@@ -164,7 +164,7 @@ class Wanted:
         # Of SciPy, of whatever format: NumPy would take it for a single object.
         if hasattr(values, "toarray") and hasattr(values, "nnz"):
             raise InvalidParameterError(
-                f"{where}: sparse matrices are not read; give its .toarray() if that fits into "
+                f"{where}: sparse matrices are not read. Give its .toarray() if that fits into "
                 f"memory, or fewer columns, as TruncatedSVD of scikit-learn makes them when it is "
                 f"fitted on public data"
             )
@@ -205,8 +205,8 @@ def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
         )
     if values.dtype.kind not in "fiub":
         raise InvalidDataError(
-            f"{where}: needs an array of real numbers, got type {values.dtype}; "
-            f"convert it with astype(float)"
+            f"{where}: needs an array of real numbers, got type {values.dtype}. "
+            f"Convert it with astype(float)"
         )
     dtype = np.float32 if values.dtype == np.float32 else np.float64
     values = np.ascontiguousarray(values, dtype=dtype)  # no copy when it already fits
@@ -256,7 +256,7 @@ def _labelled(extract: Extract, labels: Any, where: str) -> Extract:
         )
     if labels.dtype.kind not in "fiubUO":
         raise InvalidDataError(
-            f"{where}: labels must hold numbers, booleans or text, got type {labels.dtype}; encode "
+            f"{where}: labels must hold numbers, booleans or text, got type {labels.dtype}. Encode "
             f"them first"
         )
     absent = np.zeros(labels.shape, bool) if hidden is None else hidden
@@ -289,7 +289,7 @@ def _check_fits(n_columns: int, schema: Schema, labelled: bool, where: str) -> N
     if n_columns != len(schema.kernel):
         raise InvalidDataError(
             f"{where}: has {counted(n_columns, 'column', 'columns')}, the schema "
-            f"{len(schema.kernel)}: {listed(schema.names)}; those of an array are matched by "
+            f"{len(schema.kernel)}: {listed(schema.names)}. Those of an array are matched by "
             f"position"
         )
 
@@ -312,7 +312,7 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
             what = named.get(column.name, f"{label}column {column.name!r}")
             # What it has instead is not said: without a header these are a record's values.
             raise InvalidDataError(
-                f"{where}: has no {what}; all parties need the same columns, by name: check the "
+                f"{where}: has no {what}. All parties need the same columns, by name: check the "
                 f"spelling, and of a text file the header row and the separator"
             )
     # Whatever the columns have: one record can make one text, and would set the precision of all.
@@ -349,7 +349,7 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
         raise InvalidDataError(f"{where}: {error}") from None
     except Exception:  # of the library that holds the column; its message may quote data
         raise InvalidDataError(
-            f"{where}: the label or an ignored column cannot be read; convert it to numbers, text "
+            f"{where}: the label or an ignored column cannot be read. Convert it to numbers, text "
             f"or dates, or leave it out"
         ) from None
     return Extract(
@@ -397,11 +397,11 @@ def _read(column: Column, cells: Cells, title: str) -> Read:
             raise _not_numeric(title, f"type {cells.type_name}") from None
         raise InvalidDataError(
             f"{title} has type {cells.type_name}, which does not fit its kind "
-            f"{Kind(column.kind).value!r}; change the kind, or convert the column"
+            f"{Kind(column.kind).value!r}. Change the kind, or convert the column"
         ) from None
     except Exception:  # of the library that holds the column; its message may quote data
         raise InvalidDataError(
-            f"{title} cannot be read (type {cells.type_name}); convert it to numbers, text or dates"
+            f"{title} cannot be read (type {cells.type_name}). Convert it to numbers, text or dates"
         ) from None
 
 
@@ -409,14 +409,14 @@ def _not_numeric(title: str, found: str) -> InvalidDataError:
     # Such as pandas' decimal.Decimal, which are numbers to everybody but the data frame.
     objects = ", or make it numbers by astype(float)" if found == "type Object" else ""
     return InvalidDataError(
-        f"{title} is not numeric ({found}); say in a `schema` which columns are used, "
+        f"{title} is not numeric ({found}). Say in a `schema` which columns are used, "
         f"what the label is, and which categories a column has{objects}"
     )
 
 
 def _empty(shape: tuple[int, ...], where: str) -> InvalidDataError:
     return InvalidDataError(
-        f"{where}: the data are empty ({shape[0]} rows, {shape[1]} columns); leave an owner "
+        f"{where}: the data are empty ({shape[0]} rows, {shape[1]} columns). Leave an owner "
         f"without records out, or check columns"
     )
 

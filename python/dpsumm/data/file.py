@@ -123,17 +123,17 @@ class FileFormat:
         if len(self.separator) != 1 or not self.separator.isascii() or self.separator in '"\r\n':
             raise InvalidParameterError(
                 f"separator must be one ASCII character other than a quote or line break, "
-                f"got {self.separator!r}; use ',' or ';' or '\\t'"
+                f"got {self.separator!r}. Use ',' or ';' or '\\t'"
             )
         if self.decimal not in (".", ",") or self.decimal == self.separator:
             raise InvalidParameterError(
-                f"decimal must be '.' or ',' and not the separator, got {self.decimal!r}; a file "
+                f"decimal must be '.' or ',' and not the separator, got {self.decimal!r}. A file "
                 "with decimal commas usually has `separator=';'`"
             )
         if name_of(self.encoding) is None:
             raise InvalidParameterError(
                 f"encoding must be one in which no line changes how another is read, got "
-                f"{self.encoding!r}; convert the file, or take one of {', '.join(ENCODINGS)}"
+                f"{self.encoding!r}. Convert the file, or take one of {', '.join(ENCODINGS)}"
             )
         if isinstance(self.names, str):
             raise InvalidParameterError("names must be a sequence of strings")
@@ -155,7 +155,7 @@ class FileFormat:
         kind = self.kind or next(found, None)
         if kind is None:
             raise InvalidParameterError(
-                f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}; say what the "
+                f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}. Say what the "
                 f"file is by `File(path, FileFormat(kind=...))`, "
                 f"convert it, or pass a data frame or array instead"
             )
@@ -195,7 +195,7 @@ class File:
         """Check the parameters."""
         if not isinstance(self.path, (str, os.PathLike)):
             raise InvalidParameterError(
-                f"File: path must be the path of a file, got {type(self.path).__name__}; give "
+                f"File: path must be the path of a file, got {type(self.path).__name__}. Give "
                 "other sources as they are"
             )
         if not isinstance(self.format, FileFormat):
@@ -225,13 +225,13 @@ def owner_files(pattern: str) -> dict[str, Path]:
         name = file.name.split(".")[0]
         if not name or name in found:
             raise InvalidParameterError(
-                f"owners: two files of {pattern} would be the owner {name!r}; name each file by "
+                f"owners: two files of {pattern} would be the owner {name!r}. Name each file by "
                 "its owner, or give a dict of names"
             )
         found[name] = file
     if not found:
         raise InvalidParameterError(
-            f"owners: {pattern} matches no file; give a folder of {', '.join(KNOWN_SUFFIXES)} "
+            f"owners: {pattern} matches no file. Give a folder of {', '.join(KNOWN_SUFFIXES)} "
             "files, or a pattern such as 'sites/*.csv' (in quotes, so that the shell leaves it)"
         )
     return found

@@ -311,11 +311,11 @@ def frame_of(source: Any, where: str, *, are_fields: bool = False) -> Frame:
         names = list(frame.collect_schema().names())
     except TypeError:
         raise InvalidParameterError(
-            f"{where}: cannot read data of type {type(source).__name__}; give an array "
+            f"{where}: cannot read data of type {type(source).__name__}. Give an array "
             f"(np.asarray), a pair of arrays, a data frame, or the path of a file"
         ) from None
     except nw.exceptions.DuplicateError:
-        raise InvalidDataError(f"{where}: two columns have the same name; rename one") from None
+        raise InvalidDataError(f"{where}: two columns have the same name. Rename one") from None
     text = {name: str(name) for name in names}  # pandas numbers unnamed columns
     check_names(tuple(text.values()), where)
     if not all(isinstance(name, str) for name in names):
@@ -330,7 +330,7 @@ def frame_of(source: Any, where: str, *, are_fields: bool = False) -> Frame:
                 some = frame.select(*blockwise, *whole).collect()
             except Exception:  # of the query inside; its message may quote data
                 raise InvalidDataError(
-                    f"{where}: the lazy frame cannot be computed; collect it yourself to see why"
+                    f"{where}: the lazy frame cannot be computed. Collect it yourself to see why"
                 ) from None
         found = {name: Cells(some.get_column(name), are_fields) for name in (*blockwise, *whole)}
         if each is not None:
@@ -350,10 +350,10 @@ def check_names(names: Sequence[str], where: str) -> None:
     """Refuse names of columns that are not distinct texts."""
     if not all(name.strip() and "\0" not in name for name in names):
         raise InvalidDataError(
-            f"{where}: a column has no name, or one with a NUL character; rename it"
+            f"{where}: a column has no name, or one with a NUL character. Rename it"
         )
     if len(set(names)) < len(names):
-        raise InvalidDataError(f"{where}: two columns have the same name; rename one")
+        raise InvalidDataError(f"{where}: two columns have the same name. Rename one")
 
 
 def _has_own_index(frame: Any) -> bool:
@@ -382,7 +382,7 @@ def framed(columns: Mapping[str, Any], backend: Backend) -> Any:
         return nw.from_dict(columns, backend=backend).to_native()
     except ImportError:
         raise MissingExtraError(
-            f"backend: {backend} is not installed; pip install {backend}, or "
+            f"backend: {backend} is not installed. Run pip install {backend}, or "
             "pip install 'dpsumm[files]' for polars"
         ) from None
 

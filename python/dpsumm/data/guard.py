@@ -39,7 +39,7 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
         raise
     except MemoryError:
         raise InvalidDataError(
-            f"{where}: the file needs more memory than there is, or is damaged; check it, or give "
+            f"{where}: the file needs more memory than there is, or is damaged. Check it, or give "
             f"its rows in smaller files"
         ) from None
     except PermissionError:
@@ -57,7 +57,7 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
             if kind == "CSV"
             else "that it is complete and what its suffix says"
         )
-        raise InvalidDataError(f"{where}: not a well-formed {kind} file; check {advice}") from None
+        raise InvalidDataError(f"{where}: not a well-formed {kind} file. Check {advice}") from None
 
 
 def import_polars() -> Any:
@@ -97,7 +97,7 @@ def check_columns(n: int, where: str) -> None:
     """Refuse a file of more than `MOST_COLUMNS` columns."""
     if n > MOST_COLUMNS:
         raise InvalidDataError(
-            f"{where}: the file has {n:,} columns, more than {MOST_COLUMNS:,}; leave out those "
+            f"{where}: the file has {n:,} columns, more than {MOST_COLUMNS:,}. Leave out those "
             "that the schema has not, or check the separator"
         )
 

@@ -95,7 +95,7 @@ def _first_rows(source: Source, name: str, wanted: Wanted) -> Source:
     if wanted.drops:
         raise InvalidParameterError(
             f"{name!r}: a Stream or Shards tell how many rows they have before they read them, so "
-            f"none can be dropped; leave out when_missing='drop', and leave rows with missing "
+            f"none can be dropped. Leave out when_missing='drop', and leave rows with missing "
             f"values out when writing the file"
         )
     return source.head()
@@ -106,7 +106,7 @@ def _check_labels(tables: Sequence[Table]) -> None:
     for table in tables:
         if labelled and table.labels is None:
             raise InvalidDataError(
-                f"{table.name!r}: has no labels although {labelled[0].name!r} has; give labels "
+                f"{table.name!r}: has no labels although {labelled[0].name!r} has. Give labels "
                 f"for all owners or for none"
             )
 
@@ -134,11 +134,11 @@ def read_inputs(
     pair = isinstance(target, tuple)
     if pair and not own_labels:
         raise InvalidParameterError(
-            f"{target_name}: labels are not used; give the array of points alone"
+            f"{target_name}: labels are not used. Give the array of points alone"
         )
     if pair and first.labels is None:
         raise InvalidParameterError(
-            f"{target_name}: has labels, although no owner has; give the points alone, or the "
+            f"{target_name}: has labels, although no owner has. Give the points alone, or the "
             f"owners' labels, too"
         )
     arrays = isinstance(target[0] if pair else target, np.ndarray)
@@ -189,13 +189,13 @@ def _named(owners: Owners) -> dict[str, Source]:
                 name = source.name
             if name in named or not name:
                 raise InvalidParameterError(
-                    f"owners: two owners would be called {name!r}; give a dict of name to source"
+                    f"owners: two owners would be called {name!r}. Give a dict of name to source"
                 )
             named[name] = source
     else:
         raise InvalidParameterError(
             f"owners must be a list of sources or a dict of name to source, "
-            f"got {type(owners).__name__}; for one owner write [data]"
+            f"got {type(owners).__name__}. For one owner write [data]"
         )
     if not named:
         raise InvalidParameterError("owners: at least one owner is needed, got none")
@@ -212,7 +212,7 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
             return data
         raise InvalidDataError(
             f"{data.name!r}: has {counted(len(has), 'column', 'columns')} and {like.name!r} has "
-            f"{len(wanted)}, not all of them with names; all parties need the same columns"
+            f"{len(wanted)}, not all of them with names. All parties need the same columns"
         )
     for one, other in ((data, like), (like, data)):
         lacking = [
@@ -222,7 +222,7 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
         ]
         if lacking:
             raise InvalidDataError(
-                f"{one.name!r}: lacks {', '.join(lacking[:12])}, which {other.name!r} has; all "
+                f"{one.name!r}: lacks {', '.join(lacking[:12])}, which {other.name!r} has. All "
                 f"parties need the same columns (choose them with a schema)"
             )
     return data.ordered([has.index(column) for column in wanted])
@@ -234,7 +234,7 @@ def read_every_row(source: Source, *, name: str, schema: Schema) -> Table:
     if table.n_dropped:
         raise InvalidDataError(
             f"{name}: values are missing in columns whose rows the schema drops then, and a row "
-            "that is dropped has no prediction; fill the values in, or leave such rows out "
+            "that is dropped has no prediction. Fill the values in, or leave such rows out "
             "beforehand"
         )
     return table

@@ -44,17 +44,17 @@ def read_file(
     """
     import_polars()
     if path.is_dir():
-        raise InvalidDataError(f"{where}: is a directory; give one file per owner")
+        raise InvalidDataError(f"{where}: is a directory. Give one file per owner")
     if not path.exists():
-        raise InvalidDataError(f"{where}: no such file; check the path")
+        raise InvalidDataError(f"{where}: no such file. Check the path")
     kind = file_format.kind_of(path, where)
     if kind == "parquet":
         return _read_parquet(path, where)
     if kind == "excel":
         if not file_format.header or file_format.names is not None:
             raise InvalidParameterError(
-                f"{where}: an Excel sheet without a header row begins where single records do; "
-                f"write the column names into its first row and leave `header=False` or "
+                f"{where}: an Excel sheet without a header row begins where single records do. "
+                f"Write the column names into its first row and leave `header=False` or "
                 f"`names=...` out, or save it as CSV"
             )
         frame = guarded(lambda: read_sheet(path, where), where, "Excel")
@@ -117,7 +117,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
     """
     if _is_text(path):
         raise InvalidDataError(
-            f"{where}: is text, not an Excel workbook; name it .csv, or say so by "
+            f"{where}: is text, not an Excel workbook. Name it .csv, or say so by "
             "`File(path, FileFormat(kind='csv'))`"
         )
     try:
@@ -131,7 +131,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
     book: Any = fastexcel.read_excel(path)
     if (n_sheets := len(book.sheet_names)) != 1:
         raise InvalidDataError(
-            f"{where}: the workbook has {n_sheets} sheets, and nothing says which to read; save "
+            f"{where}: the workbook has {n_sheets} sheets, and nothing says which to read. Save "
             "the one with the records as a workbook of its own, or as CSV"
         )
     # As text: types guessed from the first rows would let one record change how others are read.
@@ -142,7 +142,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
     # After the last used cell it would be no record: one there would decide about those before it.
     if any(texts.select(polars.all_horizontal(polars.all().is_null())).to_series()):
         raise InvalidDataError(
-            f"{where}: a row of the sheet is blank; delete blank rows, and write a mark such as NA "
+            f"{where}: a row of the sheet is blank. Delete blank rows, and write a mark such as NA "
             "where a record has no value at all"
         )
     return _exact(texts, numbers)

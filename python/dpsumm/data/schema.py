@@ -85,19 +85,19 @@ class Schema:
         if len(names) < len(self.columns):
             raise InvalidParameterError("schema: columns must be a list of dpsumm.Column")
         if len(set(names)) < len(names):
-            raise InvalidParameterError("schema: two columns have the same name; rename one")
+            raise InvalidParameterError("schema: two columns have the same name. Rename one")
         if not self.kernel:
             raise InvalidParameterError(
-                "schema: the kernel sees no column; give one of kind number, category or date"
+                "schema: the kernel sees no column. Give one of kind number, category or date"
             )
         if sum(column.kind is Kind.LABEL for column in self.columns) > 1:
             raise InvalidParameterError(
-                "schema: more than one column has kind 'label'; give the others kind 'ignore'"
+                "schema: more than one column has kind 'label'. Give the others kind 'ignore'"
             )
         if len(self.carried) > MOST_CARRIED:
             raise InvalidParameterError(
                 f"schema: at most {MOST_CARRIED} columns can have kind 'ignore', got "
-                f"{len(self.carried)}; leave some out, they are then not read"
+                f"{len(self.carried)}. Leave some out, they are then not read"
             )
 
     @classmethod
@@ -119,7 +119,7 @@ class Schema:
         """
         if not Path(path).exists():
             raise InvalidParameterError(
-                f"schema: there is no file {path}; draft one with dpsumm schema init"
+                f"schema: there is no file {path}. Draft one with dpsumm schema init"
             )
         return cls.from_toml(read_text(Path(path), "schema"), str(path))
 
@@ -189,7 +189,7 @@ class Schema:
             raise InvalidParameterError("schema: not every column has bounds or categories")
         worth = sum(6 * kind.spread for kind in self.seen)
         if not worth > 0:
-            raise InvalidParameterError("schema: every column has one category only; add a column")
+            raise InvalidParameterError("schema: every column has one category only. Add a column")
         return worth
 
     @property

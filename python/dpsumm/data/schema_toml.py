@@ -60,7 +60,7 @@ def from_toml(text: str, where: str) -> list[Column]:
         raise InvalidParameterError(f"{where}: needs the line 'version = {VERSION}' at its top")
     columns = document.get("columns")
     if not isinstance(columns, dict) or not columns:
-        raise InvalidParameterError(f"{where}: needs tables such as [columns.age]; it has none")
+        raise InvalidParameterError(f"{where}: needs tables such as [columns.age]. It has none")
     try:
         return [_column(name, given) for name, given in columns.items()]
     except InvalidParameterError as error:
@@ -88,7 +88,7 @@ def _column(name: str, given: Any) -> Column:
 def _check_keys(given: dict[str, Any], known: tuple[str, ...], where: str) -> None:
     unknown = [key for key in given if key not in known]
     if unknown:
-        raise InvalidParameterError(f"{where}: unknown {listed(unknown)}; known: {listed(known)}")
+        raise InvalidParameterError(f"{where}: unknown {listed(unknown)}. Known: {listed(known)}")
 
 
 def _key(name: str) -> str:

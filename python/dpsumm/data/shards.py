@@ -227,14 +227,14 @@ def _flat(files: object) -> list[tuple[str | None, str]]:
             isinstance(path, (str, os.PathLike)) for path in paths
         ):
             raise InvalidParameterError(
-                "Shards: files must be a list of paths, or a dict of Ray resource to such a list; "
-                "for one file use Stream"
+                "Shards: files must be a list of paths, or a dict of Ray resource to such a list. "
+                "For one file use Stream"
             )
         flat += [(resource, str(PurePath(path))) for path in paths]
     if not flat:
         raise InvalidParameterError("Shards: files must name at least one file, got none")
     if len(set(flat)) < len(flat):
-        raise InvalidParameterError("Shards: files names a file twice; its rows would count twice")
+        raise InvalidParameterError("Shards: files names a file twice. Its rows would count twice")
     return flat
 
 
@@ -401,8 +401,8 @@ def _answers(ray: Any, pending: list[Any], resources: set[str | None]) -> Iterat
             gone = resources - {None} - set(ray.cluster_resources())
             if gone:
                 raise ShardLostError(
-                    f"Shards: no node has the Ray resource {sorted(map(str, gone))[0]!r} any more; "
-                    f"start the node again, {RESUME}"
+                    f"Shards: no node has the Ray resource {sorted(map(str, gone))[0]!r} any more. "
+                    f"Start the node again, {RESUME}"
                 )
         for task in done:
             try:
@@ -414,7 +414,7 @@ def _answers(ray: Any, pending: list[Any], resources: set[str | None]) -> Iterat
             except ray.exceptions.RayError as error:
                 raise ShardLostError(
                     f"Shards: a worker was lost, started again and lost again "
-                    f"({type(error).__name__}); if it ran out of memory, use a smaller "
+                    f"({type(error).__name__}). If it ran out of memory, use a smaller "
                     f"n_candidates or fewer workers on a machine, {RESUME}"
                 ) from None
             yield task, answer
@@ -427,14 +427,14 @@ def _ray(resources: set[str | None]) -> Any:
         raise MissingExtraError("Shards need Ray: pip install dpsumm[ray], or use Stream") from None
     if not ray.is_initialized():
         raise InvalidParameterError(
-            "Shards: Ray does not run here; call ray.init(address=...) for a cluster, or ray.init()"
+            "Shards: Ray does not run here. Call ray.init(address=...) for a cluster, or ray.init()"
             " for this machine alone"
         )
     known = ray.cluster_resources()
     for resource in resources - {None}:
         if resource not in known:
             raise InvalidParameterError(
-                f"Shards: no node of the cluster has the Ray resource {resource!r}; name it with "
+                f"Shards: no node of the cluster has the Ray resource {resource!r}. Name it with "
                 f"ray start --resources, or use 'node:<address>'"
             )
     return ray

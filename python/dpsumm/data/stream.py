@@ -160,11 +160,11 @@ class Stream:
         else:
             raise InvalidParameterError(
                 f"Stream: source must be the path of a file, or an array of shape (rows, columns), "
-                f"got {type(self.source).__name__}; data frames are in memory already: give them "
+                f"got {type(self.source).__name__}. Data frames are in memory already: give them "
                 f"as they are"
             )
         if not count:
-            raise InvalidDataError(f"{self.where}: the data are empty; leave them out")
+            raise InvalidDataError(f"{self.where}: the data are empty. Leave them out")
         object.__setattr__(self, "n_rows", count)
 
     @property
@@ -226,7 +226,7 @@ class Stream:
             seen += len(block)
         if seen != self.n_rows:
             raise InvalidDataError(
-                f"{self.where}: the file declares {self.n_rows} rows and holds {seen}; write it "
+                f"{self.where}: the file declares {self.n_rows} rows and holds {seen}. Write it "
                 f"anew"
             )
 
@@ -235,11 +235,11 @@ class Stream:
         suffix = Path(self.source).suffix.lower()
         if suffix not in SUFFIXES:
             raise InvalidParameterError(
-                f"{self.where}: the suffix must be one of {', '.join(SUFFIXES)}; convert the file, "
+                f"{self.where}: the suffix must be one of {', '.join(SUFFIXES)}. Convert the file, "
                 f"or give its path without Stream to read it into memory"
             )
         if not self.source.is_file():
-            raise InvalidDataError(f"{self.where}: no such file; check the path")
+            raise InvalidDataError(f"{self.where}: no such file. Check the path")
         return suffix == ".parquet"
 
     def _open_parquet(self) -> int:
@@ -306,7 +306,7 @@ class Stream:
             for row, position in zip(rows, index.tolist(), strict=True):
                 file.seek(offset + position * row.nbytes)
                 if file.readinto(row.view(np.uint8)) < row.nbytes:
-                    raise InvalidDataError(f"{self.where}: the file is cut short; copy it again")
+                    raise InvalidDataError(f"{self.where}: the file is cut short. Copy it again")
         return rows
 
     def _array_blocks(self) -> Iterator[Any]:
@@ -318,7 +318,7 @@ class Stream:
                 count = min(self.block_rows, n_rows - start) * n_columns
                 block = np.fromfile(file, dtype, count)
                 if len(block) < count:
-                    raise InvalidDataError(f"{self.where}: the file is cut short; copy it again")
+                    raise InvalidDataError(f"{self.where}: the file is cut short. Copy it again")
                 yield block.reshape(-1, n_columns)
 
 
@@ -394,7 +394,7 @@ def _reader(read: Reader, head: Table) -> Reader:
         block = read(raw)
         if not np.can_cast(block.dtype, dtype):
             raise InvalidDataError(
-                f"{name!r}: some rows are {block.dtype} and the first are {dtype}; write all in "
+                f"{name!r}: some rows are {block.dtype} and the first are {dtype}. Write all in "
                 f"one precision"
             )
         return block.astype(dtype)

@@ -216,7 +216,7 @@ def _checked(extract: Extract, where: str, remedy: str) -> Extract:
         missing |= extract.unlabelled
     if missing.all():
         raise InvalidDataError(
-            f"{where}: no row is complete; leave columns with many missing values out"
+            f"{where}: no row is complete. Leave columns with many missing values out"
         )
     n_dropped = int(np.count_nonzero(missing))
     kept = replace(extract, unlabelled=None, n_dropped=n_dropped)

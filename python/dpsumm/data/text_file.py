@@ -166,7 +166,7 @@ def _count_rows(data: bytes, shape: tuple[int, int], file_format: FileFormat, wh
             # by what its field holds.
             if not line and width == 1:
                 raise InvalidDataError(
-                    f'{where}: a line is blank; in a file of one column write "" for a missing '
+                    f'{where}: a line is blank. In a file of one column write "" for a missing '
                     "value, and remove blank lines"
                 )
             if not line:
@@ -186,7 +186,7 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
         if len(file_format.names) != frame.width:
             raise InvalidParameterError(
                 f"{where}: has {counted(frame.width, 'column', 'columns')}, but "
-                f"{counted(len(file_format.names), 'name was', 'names were')} given; give one name "
+                f"{counted(len(file_format.names), 'name was', 'names were')} given. Give one name "
                 f"per column, or check the separator"
             )
         return file_format.names
@@ -200,18 +200,18 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
         raise InvalidDataError(f"{where}: {_SEPARATED.format(likely)}")
     if any(not name for name in names):
         raise InvalidDataError(
-            f"{where}: a column has no name in the header row; name it, or leave the column out "
+            f"{where}: a column has no name in the header row. Name it, or leave the column out "
             f"(pandas: to_csv(index=False))"
         )
     # Taking a record for the header would lose it and, worse, quote it in later messages.
     numbered = len(names) > 1 and names == tuple(map(str, range(len(names))))
     if not numbered and any(_is_number(name) or _DATE.match(name) for name in names):
         raise InvalidDataError(
-            f"{where}: the first row looks like data, not like column names; "
-            f"give `File(path, FileFormat(names=...))`"
+            f"{where}: the first row looks like data, not like column names. "
+            f"Give `File(path, FileFormat(names=...))`"
         )
     if len(set(names)) < len(names):
-        raise InvalidDataError(f"{where}: two columns have the same name; rename one")
+        raise InvalidDataError(f"{where}: two columns have the same name. Rename one")
     return names
 
 
@@ -234,7 +234,7 @@ def as_utf8(data: bytes, encoding: str, where: str) -> bytes:
     if name_of(encoding) == "utf-16" and not data.startswith(_UTF16):
         # Without one the machine's own order would count.
         raise InvalidDataError(
-            f"{where}: has no byte order mark; give "
+            f"{where}: has no byte order mark. Give "
             "`File(path, FileFormat(encoding='utf-16-le'))`, or utf-16-be"
         )
     check_encoding(data, encoding, where)
@@ -248,7 +248,7 @@ def check_encoding(data: bytes, encoding: str, where: str) -> None:
     except UnicodeError:
         likely = "utf-16" if data.startswith(_UTF16) else "cp1252"
         raise InvalidDataError(
-            f"{where}: is not {encoding} text; if it comes from Excel or Windows, try "
+            f"{where}: is not {encoding} text. If it comes from Excel or Windows, try "
             f"`File(path, FileFormat(encoding={likely!r}))`"
         ) from None
 

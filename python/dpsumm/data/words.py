@@ -37,7 +37,7 @@ def parse_files(option: str, given: Sequence[str]) -> dict[str, Path]:
         if not (name and equals and path):
             raise InvalidParameterError(f"{option}: write NAME=FILE, got {item!r}")
         if name in files:
-            raise InvalidParameterError(f"{option}: {name!r} is given twice; give each a name")
+            raise InvalidParameterError(f"{option}: {name!r} is given twice. Give each a name")
         files[name] = Path(path)
     return files
 
@@ -79,7 +79,7 @@ def formatted(
         name, key, value = _said(item)
         if name in owners and name in others:
             raise InvalidParameterError(
-                f"--format: {name!r} is the name of an owner, too; call that owner otherwise"
+                f"--format: {name!r} is the name of an owner, too. Call that owner otherwise"
             )
         if name and name not in owners and name not in others:
             known = ", ".join(filter(None, [*owners, *others]))
@@ -106,7 +106,7 @@ def _said(item: str) -> tuple[str, str, str]:
     if not (equals and value) or key not in FORMAT_KEYS or (colon and not name):
         raise InvalidParameterError(
             f"--format: write KEY=VALUE or NAME:KEY=VALUE with a key of {', '.join(FORMAT_KEYS)}, "
-            f"got {item!r}; a kind is one of {', '.join(KINDS)}"
+            f"got {item!r}. A kind is one of {', '.join(KINDS)}"
         )
     return name, key, value
 
@@ -176,7 +176,7 @@ def as_typed(
         name = key.replace("-", "_")
         if name not in kinds:
             raise InvalidParameterError(
-                f"{where}unknown option {key!r}; known are {', '.join(sorted(kinds))}"
+                f"{where}unknown option {key!r}. Known are {', '.join(sorted(kinds))}"
             )
         formats += _formats(name, value)
         options[name] = _as_typed(name, kinds[name], value, folder, where + key)
@@ -191,7 +191,7 @@ def grouped(options: Mapping[str, Any], groups: Sequence[type], where: str) -> l
     for group in groups:
         for field in fields(group):
             if field.default is NO_DEFAULT and field.name not in options:
-                raise InvalidParameterError(f"{where}{field.name} is missing; a run needs one")
+                raise InvalidParameterError(f"{where}{field.name} is missing. A run needs one")
     # As the command line converts: the books of a run hold it to what 2.0 looks like, not 2.
     made = {
         name: kinds[name](value) if issubclass(kinds[name], (Path, Enum, float)) else value

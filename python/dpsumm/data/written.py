@@ -96,7 +96,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(about, dict):
         where = beside(target) if target.suffix == ".csv" else target
         raise InvalidDataError(
-            f"{where} does not say of which run it is; give rows as a run of dpsumm wrote them"
+            f"{where} does not say of which run it is. Give rows as a run of dpsumm wrote them"
         )
     return about
 
@@ -189,6 +189,6 @@ def _parquet() -> Any:
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtraError(
-            "path: Parquet needs pyarrow; pip install 'dpsumm[files]'"
+            "path: Parquet needs pyarrow. Run pip install 'dpsumm[files]'"
         ) from None
     return pq

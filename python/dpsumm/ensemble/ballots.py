@@ -95,7 +95,7 @@ def given_votes(votes: ArrayLike, name: str, terms: Terms) -> NDArray[np.int64]:
     if array.dtype.kind not in "iub" or array.shape != wanted:
         raise InvalidDataError(
             f"{name!r}: labels are missing, if these are records (give a pair of points and "
-            "labels); an array alone is votes, and votes must be an array of integers of shape "
+            "labels). An array alone is votes, and votes must be an array of integers of shape "
             f"{wanted}, a column for each class in ascending order, got {array.dtype} of shape "
             f"{array.shape}"
         )
@@ -104,8 +104,8 @@ def given_votes(votes: ArrayLike, name: str, terms: Terms) -> NDArray[np.int64]:
     if (array < 0).any() or (sums > terms.total).any() or (sums % terms.grid).any():
         raise InvalidDataError(
             f"{name!r}: a point's votes must be whole numbers from 0 up that add up to "
-            f"{terms.grid} for each of {terms.shards} shards, or to 0 where one abstains; "
-            "probabilities need grid=, and votes times it"
+            f"{terms.grid} for each of {terms.shards} shards, or to 0 where one abstains. "
+            "Probabilities need grid=, and votes times it"
         )
     return array
 

@@ -60,8 +60,8 @@ def declare(
     # Public where the kind is, since only a forest's size hangs on records.
     if made.n_bytes > MOST_BYTES:
         raise InvalidParameterError(
-            f"{name!r}: its classifiers are {made.n_bytes} bytes, at most {MOST_BYTES} are sent; "
-            "use fewer columns or shards"
+            f"{name!r}: its classifiers are {made.n_bytes} bytes, at most {MOST_BYTES} are sent. "
+            "Use fewer columns or shards"
         )
     return made
 

@@ -73,7 +73,7 @@ class Space:
             points, labels = float64(table), table.labels
         else:
             raise InvalidParameterError(
-                "validation must be a pair (points, labels); one table needs a `schema` with a "
+                "validation must be a pair (points, labels). One table needs a `schema` with a "
                 "label"
             )
         if labels.shape != (len(points),):
@@ -155,7 +155,7 @@ class Given:
         # The type of an array is its giver's choice, and no record's.
         if self.typed and all(isinstance(label_of(name), str) for name in terms.classes):
             raise InvalidDataError(
-                f"{self.typed[0]!r}: labels are numbers, the classes text; give both the same type"
+                f"{self.typed[0]!r}: labels are numbers, the classes text. Give both the same type"
             )
 
     def roles(
@@ -168,7 +168,7 @@ class Given:
             if (n := len(self.tables[fewest])) < terms.shards:
                 raise InvalidParameterError(
                     f"models_per_owner: {fewest!r} has {counted(n, 'record', 'records')}, fewer "
-                    f"than {terms.shards} classifiers need; give at most {n}, "
+                    f"than {terms.shards} classifiers need. Give at most {n}, "
                     "or leave such parties out"
                 )
         roles: dict[str, Party] = {}
@@ -180,7 +180,7 @@ class Given:
                 if declared:
                     raise InvalidParameterError(
                         f"{name!r}: gives votes, but under points_are='consumer' no party sees "
-                        "the points; give records or classifiers"
+                        "the points. Give records or classifiers"
                     )
                 roles[name] = _voted(given_votes(one, name, terms), terms)
             else:
@@ -229,12 +229,12 @@ def read_parties(
         for table in read:
             if table.in_memory is None:
                 raise InvalidParameterError(
-                    f"{table.name!r}: a Stream or Shards cannot train a classifier; give the data "
+                    f"{table.name!r}: a Stream or Shards cannot train a classifier. Give the data "
                     "in memory, or a classifier that you trained on them"
                 )
             if table.labels is None:
                 raise InvalidParameterError(
-                    f"{table.name!r}: has no labels; give a pair (points, labels), or a "
+                    f"{table.name!r}: has no labels. Give a pair (points, labels), or a "
                     "`schema` with a label"
                 )
             tables[table.name] = table.in_memory
@@ -317,7 +317,7 @@ def _check_columns(name: str, classifiers: list[Any], columns: Sequence[str]) ->
         if known is not None and list(map(str, known)) != list(columns):
             raise InvalidParameterError(
                 f"{name!r}: its classifier was fitted on a data frame with the columns "
-                f"{listed(list(map(str, known)))}, the public points have {listed(columns)}; give "
+                f"{listed(list(map(str, known)))}, the public points have {listed(columns)}. Give "
                 "public points as a data frame with the classifiers' columns in their order "
                 "(schema=), or fit on arrays"
             )

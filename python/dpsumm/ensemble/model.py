@@ -300,7 +300,7 @@ class Model:
         """
         if self.privacy.points_are == "public":
             raise InvalidParameterError(
-                "model: its points are public, so there is nothing to protect; use Model.save"
+                "model: its points are public, so there is nothing to protect. Use Model.save"
             )
         return exported(
             self._consumer.points,
@@ -388,6 +388,6 @@ def checked_students(student: Any, validated: bool) -> list[Student]:
     if len(students) > 1 and not validated:
         raise InvalidParameterError(
             "student: a list needs labelled points of yours as validation, which "
-            "chooses among them; estimates from the votes do not compare different students"
+            "chooses among them. Estimates from the votes do not compare different students"
         )
     return students

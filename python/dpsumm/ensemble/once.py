@@ -60,6 +60,6 @@ class Once(Party):
             return journal.known(step, {self._name: asked}).get(self._name)
         except InvalidParameterError:
             raise ProtocolError(
-                "this party has answered in a run of this name, and answers once; ask as before, "
+                "this party has answered in a run of this name, and answers once. Ask as before, "
                 "or give the new run another name"
             ) from None

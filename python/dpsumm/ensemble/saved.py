@@ -146,7 +146,7 @@ def saved_model(
     learnt = fitted.plain()
     if not isinstance(learnt, Plain):
         raise InvalidParameterError(
-            f"student: {name} is an estimator and would have to be saved as code; use "
+            f"student: {name} is an estimator and would have to be saved as code. Use "
             "Spectral(), also by Model.refit, which costs nothing"
         )
     columns = to_toml(space.schema.columns)
@@ -197,7 +197,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     except (ProtocolError, InvalidParameterError):
         pass
     raise InvalidDataError(
-        f"model: {path} is not a model of this version of dpsumm; give a file that Model.save or "
+        f"model: {path} is not a model of this version of dpsumm. Give a file that Model.save or "
         "`dpsumm learn --model` wrote"
     ) from None
 

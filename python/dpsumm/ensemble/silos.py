@@ -96,11 +96,11 @@ def learn_silos(
     asked = Asked.of(classes, **asked_for)
     how = decided(asked.protocol)
     if isinstance(how, Voting) and how.learner is not None:
-        raise InvalidParameterError("learner: each party says its own, where it is; leave it out")
+        raise InvalidParameterError("learner: each party says its own, where it is. Leave it out")
     known = schema_of(schema)
     if known.label is None:
         raise InvalidParameterError(
-            "schema: has no column of kind 'label', which parties learn to predict; name it"
+            "schema: has no column of kind 'label', which parties learn to predict. Name it"
         )
     if len(parties) < 2 or len(set(parties)) < len(parties) or not all(parties):
         raise InvalidParameterError("parties must be distinct names, at least two")

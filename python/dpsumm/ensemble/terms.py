@@ -72,16 +72,16 @@ class Terms:
         if n < FEWEST_POINTS:
             raise InvalidParameterError(
                 f"public_points: has {counted(n, 'point', 'points')}, and at least "
-                f"{FEWEST_POINTS} are needed (usual: thousands); they need no labels"
+                f"{FEWEST_POINTS} are needed (usual: thousands). They need no labels"
             )
         if n * len(labels) > MOST_CELLS:
             raise InvalidParameterError(
-                f"public_points: {n} points times {len(labels)} classes are above {MOST_CELLS}; "
-                "give fewer points, drawn at random"
+                f"public_points: {n} points times {len(labels)} classes are above {MOST_CELLS}. "
+                "Give fewer points, drawn at random"
             )
         if not np.isfinite(points).all():
             raise InvalidDataError(
-                "public_points: has values that are missing or infinite; impute them, or leave "
+                "public_points: has values that are missing or infinite. Impute them, or leave "
                 "such points out"
             )
         public = json.dumps([labels, list(points.shape), n_parties, grid, shards])
@@ -197,7 +197,7 @@ def _classes(classes: Any) -> tuple[Label, ...]:
         )
     if len(array) > MOST_CLASSES:
         raise InvalidParameterError(
-            f"classes: {len(array)} labels, at most {MOST_CLASSES} are voted on; group them"
+            f"classes: {len(array)} labels, at most {MOST_CLASSES} are voted on. Group them"
         )
     if array.dtype.kind not in "biufU" or (
         array.dtype.kind == "U" and not all(isinstance(x, str) for x in classes)

@@ -77,17 +77,17 @@ class Trainer(Party):
         if columns != self._table.width:
             raise ProtocolError(
                 f"the task is for points of {columns} columns, this party's have "
-                f"{self._table.width}; compare the schemas"
+                f"{self._table.width}. Compare the schemas"
             )
         if len(self._table) < terms.shards * self._least:
             raise ProtocolError(
                 f"a shard would hold fewer than {self._least} records, the least that this party "
-                "trains on; agree on fewer shards"
+                "trains on. Agree on fewer shards"
             )
         name = self._table.name
         if self._table.labels is None:
             raise InvalidDataError(
-                f"{name!r}: has no labels; give a pair (points, labels), or a `schema` with a label"
+                f"{name!r}: has no labels. Give a pair (points, labels), or a `schema` with a label"
             )
         self._check_classes(terms.classes)
         if not self._checked:
@@ -118,7 +118,7 @@ class Trainer(Party):
         if {*label.categories} - {*classes} or {*classes} - {*label.categories, label.other}:
             raise ProtocolError(
                 f"classes: the task names {len(classes)}, the schema's column {label.name!r} lists "
-                f"{len(label.categories)}; name the same ones, or agree on another schema"
+                f"{len(label.categories)}. Name the same ones, or agree on another schema"
             )
 
 
@@ -158,7 +158,7 @@ def check_learner(
     except Exception as error:
         raise InvalidParameterError(
             f"learner: it failed with {type(error).__name__} on made-up points from 0 to 1 of "
-            f"{counted(n_columns, 'column', 'columns')} and {len(terms.classes)} classes; try it "
+            f"{counted(n_columns, 'column', 'columns')} and {len(terms.classes)} classes. Try it "
             "on such points of your own"
         ) from None
     if np.shape(said) != places.shape:

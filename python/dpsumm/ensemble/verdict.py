@@ -95,7 +95,7 @@ def judged(
     if wins <= losses and chance > HIDDEN:
         return Verdict("no better than one label for all", both, Severity.ALARM)
     head = "perhaps better than one label for all"
-    return Verdict(head, f"{both}; more labels can tell", Severity.WARNING)
+    return Verdict(head, f"{both}. More labels can tell", Severity.WARNING)
 
 
 def do_not_use(reached: Verdict, out: str) -> Note:

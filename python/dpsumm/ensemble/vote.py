@@ -263,7 +263,7 @@ def check_listed(terms: Terms, space: Space) -> None:
     known = {*label.categories, *([] if label.other is None else [label.other])}
     if unknown := [one for one in terms.classes if one not in known]:
         raise InvalidParameterError(
-            f"classes: {unknown[0]!r} is not among the schema's categories of {label.name!r}; list "
+            f"classes: {unknown[0]!r} is not among the schema's categories of {label.name!r}. List "
             "classes as they stand there, numbers as numbers and text as text"
         )
 

@@ -64,7 +64,7 @@ def answer_all(
     """
     if party.forgets:
         raise ProtocolError(
-            f"a {type(party).__name__} answers a run once, and made anew it cannot know; give it a "
+            f"a {type(party).__name__} answers a run once, and made anew it cannot know. Give it a "
             "file to remember by (dpsumm.ensemble.once.Once)"
         )
     if not messages or sum(map(len, messages)) > max_bytes:
@@ -90,7 +90,7 @@ def _last_answer(
             described = party.answer(Describe())
             if not isinstance(described, Description) or described.schema != request.schema:
                 raise ProtocolError(
-                    "its schema is another one than when the run began; put the file back"
+                    "its schema is another one than when the run began. Put the file back"
                 )
             continue
         answer = party.answer(request)
@@ -98,7 +98,7 @@ def _last_answer(
         told += records
         if max_records is not None and told > max_records:
             raise ProtocolError(
-                "more records are asked for than this party sends in a run; agree on fewer, or "
+                "more records are asked for than this party sends in a run. Agree on fewer, or "
                 "raise its limit (max-points)"
             )
     if answer is None:
@@ -148,8 +148,8 @@ def describe(
         # Refused here, so that it is not kept: the owner can be put right and asked again.
         if answer.schema != schema:
             raise ProtocolError(
-                f"its schema has fingerprint {answer.schema}, this run's is {schema}; "
-                "compare the files"
+                f"its schema has fingerprint {answer.schema}, this run's is {schema}. "
+                "Compare the files"
             )
         described[name] = answer
 

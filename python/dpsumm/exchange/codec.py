@@ -159,7 +159,7 @@ class Codec:
                 arrays.append(np.ascontiguousarray(value, dtype=_dtype(dtype)).tobytes())
             except KeyError:
                 raise ProtocolError(
-                    f"arrays of dtype {value.dtype} cannot be sent; text has at most {MAX_TEXT} "
+                    f"arrays of dtype {value.dtype} cannot be sent. Text has at most {MAX_TEXT} "
                     "characters"
                 ) from None
             if not _are_justified(value.shape):

@@ -94,8 +94,8 @@ class Journal(AbstractContextManager["Journal"]):
                 self._opened = opened.pop_all()
         except (sqlite3.Error, OSError) as error:
             raise InvalidDataError(
-                f"journal: {self._path} cannot be used as a journal ({type(error).__name__}); "
-                "nothing more was charged or sent. Give a path that does not exist yet or one that "
+                f"journal: {self._path} cannot be used as a journal ({type(error).__name__}). "
+                "Nothing more was charged or sent. Give a path that does not exist yet or one that "
                 f"dpsumm made, or put the disk right, and run again with run={self._run!r}"
             ) from None
 
@@ -136,8 +136,8 @@ class Journal(AbstractContextManager["Journal"]):
             if "locked" not in str(error):
                 raise
             raise InvalidDataError(
-                f"journal: a curator of run {self._run!r} is at work already ({path} is locked); "
-                "wait for its end, or stop it (flwr stop)"
+                f"journal: a curator of run {self._run!r} is at work already ({path} is locked). "
+                "Wait for its end, or stop it (flwr stop)"
             ) from None
         return lock
 
@@ -146,7 +146,7 @@ class Journal(AbstractContextManager["Journal"]):
         if self._end is not None:
             raise InvalidParameterError(
                 f"run: {self._run!r} has ended, its result was saved as {self._end[0]}, and its "
-                "answers are not kept any longer; nobody was asked again and nothing was charged. "
+                "answers are not kept any longer. Nobody was asked again and nothing was charged. "
                 "Use that file, or give a new run another name"
             )
         rows = self._execute(
@@ -159,7 +159,7 @@ class Journal(AbstractContextManager["Journal"]):
             if digest != _digest(asked[owner]):
                 raise InvalidParameterError(
                     f"journal: run {self._run!r} was begun with other parameters, or by a version "
-                    "of dpsumm that asks otherwise; resume it with those, or give the new run "
+                    "of dpsumm that asks otherwise. Resume it with those, or give the new run "
                     "another name"
                 )
             answers[owner] = bytes(answer)
@@ -201,7 +201,7 @@ class Journal(AbstractContextManager["Journal"]):
                     self._db.execute("ROLLBACK")
             raise self._failed(
                 error,
-                f"The result is saved as {where} and charged; the parties' answers may still be in "
+                f"The result is saved as {where} and charged. The parties' answers may still be in "
                 f"the journal. Put the cause right and run again with run={self._run!r}: they are "
                 "removed, and nobody is asked for them again",
             ) from None

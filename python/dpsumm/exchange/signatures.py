@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from dpsumm.basics.atomic import write_new
 from dpsumm.errors import InvalidParameterError
 
-_HOW = "make one with `ssh-keygen -t ed25519 -N '' -f FILE`"
+_HOW = "Make one with `ssh-keygen -t ed25519 -N '' -f FILE`"
 
 
 class SigningKey:
@@ -31,7 +31,7 @@ class SigningKey:
         except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise InvalidParameterError(f"key: {path} is no Ed25519 key; {_HOW}")
+            raise InvalidParameterError(f"key: {path} is no Ed25519 key. {_HOW}")
         self._key = key
         self.public: str = _text(key.public_key())
 

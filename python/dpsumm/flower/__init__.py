@@ -23,7 +23,7 @@ except ImportError:
 if ".".join(version("flwr").split(".")[:2]) not in TESTED:
     raise MissingExtraError(
         f"Flower (flwr) {version('flwr')} was not tested with dpsumm and might tell owners of one "
-        f"another; install {' or '.join(TESTED)}: pip install 'dpsumm[flower]'"
+        f"another. Install {' or '.join(TESTED)}: pip install 'dpsumm[flower]'"
     )
 
 from dpsumm.flower.apps import client_app, server_app  # noqa: E402 (only if it was tested)

@@ -161,6 +161,6 @@ def find_nodes(
     nodes: dict[str, int] = {}
     for node, name in found:
         if name in nodes:
-            raise ProtocolError(f"two connected nodes are called {name!r}; unregister one")
+            raise ProtocolError(f"two connected nodes are called {name!r}. Unregister one")
         nodes[name] = node
     return nodes

@@ -140,7 +140,7 @@ def _check(
     if difference := differs(policy):
         log(WARNING, "dpsumm: policy: %s", difference)
         raise _NotAllowedError(
-            "the dpsumm on this node is not the one that its policy names; its owner has to look "
+            "the dpsumm on this node is not the one that its policy names. Its owner has to look "
             "at it"
         )
     if statement is None and packed.claim:
@@ -150,17 +150,17 @@ def _check(
         )
     if statement is None:
         raise _NotAllowedError(
-            "this node answers signed requests alone; name a key in the curator's file and send "
+            "this node answers signed requests alone. Name a key in the curator's file and send "
             "its public half to this node's owner"
         )
     if not asking:
         raise _NotAllowedError(
-            "no consumer that this node's policy names has signed the request; send your public "
+            "no consumer that this node's policy names has signed the request. Send your public "
             "key to its owner"
         )
     if not statement.holds():
         raise _NotAllowedError(
-            "the signature has ended, or holds for more than 31 days; sign the request again, and "
+            "the signature has ended, or holds for more than 31 days. Sign the request again, and "
             "compare the clocks of both machines"
         )
     if statement.asked != digest_of(packed.messages):
@@ -168,7 +168,7 @@ def _check(
     if (statement.party, statement.task) != (config.name, config.task):
         raise _NotAllowedError(
             f"the request was signed for {statement.party!r} to {statement.task}, and this node is "
-            f"{config.name!r} to {config.task}; register its key under its own name"
+            f"{config.name!r} to {config.task}. Register its key under its own name"
         )
     if statement.version != policy.version:
         raise _NotAllowedError(
@@ -179,13 +179,13 @@ def _check(
     allowed = sorted(policy.protocols & set(of_task(config.task)))
     if not any(kinds <= PROTOCOLS[name] for name in allowed):
         raise _NotAllowedError(
-            "this node's policy does not allow this run's protocol; it allows "
+            "this node's policy does not allow this run's protocol. It allows "
             f"{', '.join(allowed) or 'none of this task'}"
         )
     if statement.purpose not in policy.purposes(asking):
         raise _NotAllowedError(
-            f"the purpose {statement.purpose!r} is not one that this node's policy allows you; "
-            "agree with its owner on its words"
+            f"the purpose {statement.purpose!r} is not one that this node's policy allows you. "
+            "Agree with its owner on its words"
         )
 
 

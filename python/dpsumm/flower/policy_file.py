@@ -44,12 +44,12 @@ def make_policy(
         if path.exists():
             raise InvalidParameterError(
                 f"{path} exists already: edit the policy with an editor, and keep its log, which "
-                "counts what has left; or give another folder"
+                "counts what has left. Or give another folder"
             )
     if (folder / _LEFT).exists():
         raise InvalidParameterError(
             f"{folder / _LEFT} is left of a log that was here, and what it counted would be "
-            "forgotten; put that log back, or give another folder"
+            "forgotten. Put that log back, or give another folder"
         )
     allowed, named = ([x for x in of_task(task) if (x in NAMED) == more] for more in (False, True))
     lines = [

@@ -33,7 +33,7 @@ def write_project(folder: str | os.PathLike[str], task: str = USUAL_TASK) -> Non
     """Write the Flower project of a task. That of summaries is in ``deploy/flower``."""
     folder = Path(folder)
     if folder.exists():
-        raise InvalidParameterError(f"{folder} exists already; give another folder")
+        raise InvalidParameterError(f"{folder} exists already. Give another folder")
     for name, text in _files(task).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ def signs(public: Public, own: CuratorFile) -> Sign | None:
     if own.key is None:
         if public.purpose:
             raise InvalidParameterError(
-                f"run configuration: purpose is told with a signature; name a key in "
+                f"run configuration: purpose is told with a signature. Name a key in "
                 f"{own.more.where} (key), or leave it empty"
             )
         return None

@@ -61,14 +61,14 @@ def start_trial(folder: str | os.PathLike[str], told: Callable[[str], object]) -
         write_new(folder / STATE, json.dumps({"mark": mark, "processes": {}}))
     except FileExistsError:
         raise InvalidParameterError(
-            f"{folder} is up already, or was not ended; end it with: dpsumm deploy down {folder}"
+            f"{folder} is up already, or was not ended. End it with: dpsumm deploy down {folder}"
         ) from None
     try:
         starting = _Starting(folder, mark)
         for i in range(len(names) + 1):
             if _listens(port + i):
                 raise InvalidParameterError(
-                    f"port {port + i} of 127.0.0.1 is taken by another program; end that one, or "
+                    f"port {port + i} of 127.0.0.1 is taken by another program. End that one, or "
                     "make the trial in another folder with another port"
                 )
         link = starting.begin("superlink", folder / "curator" / "superlink.sh")
@@ -135,7 +135,7 @@ class _Starting:
             # Looked at again: a process that has done all it should may have ended meanwhile.
             if (ended := process.poll() is not None and not ready()) or time.monotonic() > end:
                 why = "ended" if ended else f"was not ready in {_READY:.0f} s"
-                raise TrialError(f"{name} {why}, and all else was ended; see {self.log(name)}")
+                raise TrialError(f"{name} {why}, and all else was ended. See {self.log(name)}")
             time.sleep(0.1)
 
     def log(self, name: str) -> Path:
@@ -160,7 +160,7 @@ def _trial(folder: Path) -> tuple[tuple[str, ...], int]:
         port = int(re.fullmatch(r"127\.0\.0\.1:(\d+)", address)[1])  # type: ignore[index]
     except (OSError, ValueError, LookupError, TypeError, DpsummError):
         raise InvalidParameterError(
-            f"{folder} holds no trial; make one with: dpsumm deploy init {folder}"
+            f"{folder} holds no trial. Make one with: dpsumm deploy init {folder}"
         ) from None
     return tuple(names), port
 
@@ -188,7 +188,7 @@ def _end(folder: Path) -> int:
     if running:
         pids = ", ".join(str(process.pid) for process in running)
         raise TrialError(
-            f"processes {pids} do not end; end them, then: dpsumm deploy down {folder}"
+            f"processes {pids} do not end. End them, then: dpsumm deploy down {folder}"
         )
     (folder / STATE).unlink()
     return len(found)

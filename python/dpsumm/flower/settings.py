@@ -231,7 +231,7 @@ class CuratorFile:
             check_name(run, f"{path}: run")
         if bool(ledger) != bool(run):
             raise InvalidParameterError(
-                f"{path}: give ledger and run together; a run is resumed by its name"
+                f"{path}: give ledger and run together. A run is resumed by its name"
             )
         return cls(
             parties=get.names("owners"),
@@ -302,7 +302,7 @@ class NodeConfig:
         most, policy = get("max-points", int, -1), get.optional_path("policy")
         if policy is not None and most >= 0:
             raise InvalidParameterError(
-                "node configuration: max-points is for nodes without a policy; remove it, and say "
+                "node configuration: max-points is for nodes without a policy. Remove it, and say "
                 "records in the policy"
             )
         return cls(

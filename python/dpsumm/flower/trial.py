@@ -80,7 +80,7 @@ def make_trial(
                 raise InvalidParameterError(f"data: there is no file {path}")
     for name in (*trial.nodes, "curator", "app"):
         if (folder / name).exists():
-            raise InvalidParameterError(f"{folder / name} exists already; give another folder")
+            raise InvalidParameterError(f"{folder / name} exists already. Give another folder")
     write_project(folder / "app", task)
     consumer = _make_curator(folder / "curator", trial, port)
     authority = (folder / "curator" / "ca.pem").read_text()

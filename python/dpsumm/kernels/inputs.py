@@ -113,7 +113,7 @@ def seed(value: object) -> int | None:
 def _array(values: ArrayLike, name: str) -> NDArray[Any]:
     if np.ma.is_masked(values):
         # NumPy would hand over what the mask hides.
-        raise InvalidDataError(f"{name} holds masked values; remove or impute them first")
+        raise InvalidDataError(f"{name} holds masked values. Remove or impute them first")
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:

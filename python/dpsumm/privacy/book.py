@@ -36,7 +36,7 @@ class Book:
         self._changed = False
         if path is not None and not path.exists():
             raise InvalidParameterError(
-                f"ledger: there is no ledger {path}; correct the path, or make the ledger once, "
+                f"ledger: there is no ledger {path}. Correct the path, or make the ledger once, "
                 f"with Ledger.create (dpsumm ledger create {path})"
             )
         with self._failures():
@@ -66,12 +66,12 @@ class Book:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
             raise InvalidParameterError(
-                f"ledger: {path} exists already; open it with Ledger, or give another path. If it "
+                f"ledger: {path} exists already. Open it with Ledger, or give another path. If it "
                 "cannot be opened because it is empty, a process ended while it made it: remove it"
             ) from None
         except OSError as error:
             raise InvalidDataError(
-                f"ledger: {path} cannot be used as a ledger ({error.strerror}); give a path in a "
+                f"ledger: {path} cannot be used as a ledger ({error.strerror}). Give a path in a "
                 "directory that exists and may be written to"
             ) from None
         try:
@@ -88,14 +88,14 @@ class Book:
                 path.unlink()
             if isinstance(error, (*_UNREADABLE, OSError)):
                 raise InvalidDataError(
-                    f"ledger: {path} cannot be written ({error}); it was not made"
+                    f"ledger: {path} cannot be written ({error}). It was not made"
                 ) from None
             raise
 
     def unusable(self, reason: object) -> InvalidDataError:
         """Return the error to raise when the file is not a ledger that can be read."""
         return InvalidDataError(
-            f"ledger: {self._path or 'the ledger'} cannot be used as a ledger ({reason}); give the "
+            f"ledger: {self._path or 'the ledger'} cannot be used as a ledger ({reason}). Give the "
             "path of one that dpsumm made, or make one with Ledger.create (dpsumm ledger create)"
         )
 
@@ -170,7 +170,7 @@ class Book:
         if (fault := self.loss()) and not accepted:
             raise InvalidDataError(
                 f"ledger: {self._path} may have lost what was charged ({fault}). Nothing was "
-                "charged or sent. Put the latest file and its mark back; or, if they are lost, "
+                "charged or sent. Put the latest file and its mark back. Or, if they are lost, "
                 f"accept this one with Ledger.accept (dpsumm ledger accept {self._path}) and "
                 "lower its caps by what was spent without it"
             )

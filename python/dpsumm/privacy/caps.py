@@ -74,19 +74,19 @@ def refuse_beyond(
         raise InvalidParameterError(
             f"unit: {charge.message} is for the unit {charge.unit.value!r}, and the ledger has "
             f"what is spent on the {charge.protected.value} for "
-            f"{' and '.join(map(repr, sorted(others)))}; their sum, which the cap would bound, "
+            f"{' and '.join(map(repr, sorted(others)))}. Their sum, which the cap would bound, "
             "holds for neither. Nothing was sent. Keep one unit to a ledger: ask for the same "
             "unit, or give the runs of this one a ledger of their own"
         )
     # Deltas are written by people; their sum may differ from the cap in the last bit.
     if spent[0] > cap[0] or spent[1] > cap[1] * (1 + 1e-12):
         fate = (
-            "nothing of it was sent; what earlier messages cost stays charged"
+            "Nothing of it was sent, and what earlier messages cost stays charged"
             if begun
-            else "nothing was sent"
+            else "Nothing was sent"
         )
         raise BudgetExceededError(
             f"{charge.message} would bring what is spent on the {charge.protected.value} to "
             f"epsilon {spent[0]:.4g} and delta {spent[1]:.4g}, above the cap of ({cap[0]:g}, "
-            f"{cap[1]:g}); {fate}. Ask for a smaller epsilon or delta, or raise the cap"
+            f"{cap[1]:g}). {fate}. Ask for a smaller epsilon or delta, or raise the cap"
         )

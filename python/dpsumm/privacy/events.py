@@ -289,8 +289,8 @@ class Charge:
         # Up to where floats, in which figures are computed, count exactly.
         if type(self.count) is not int or not 1 <= self.count <= 2**53:
             raise InvalidParameterError(
-                f"count must be a whole number from 1 to 2**53, got {self.count!r}; "
-                "a release that depends on nobody's data has no charge"
+                f"count must be a whole number from 1 to 2**53, got {self.count!r}. "
+                "A release that depends on nobody's data has no charge"
             )
 
 

@@ -118,7 +118,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             check_name(run, "run")
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise InvalidParameterError(
-                f"ledger must be the path of a ledger, got {type(path).__name__}; give the path of "
+                f"ledger must be the path of a ledger, got {type(path).__name__}. Give the path of "
                 "its file"
             )
         self.run = run or uuid.uuid4().hex
@@ -274,8 +274,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         other = [name for name, value in known.items() if self._settings.get(name) != value]
         if other:
             raise OtherReleaseError(
-                f"run: {self.run!r} has released with other parameters ({', '.join(other)}); "
-                "nothing more was charged or sent. Resume it with the same ones, or give this run "
+                f"run: {self.run!r} has released with other parameters ({', '.join(other)}). "
+                "Nothing more was charged or sent. Resume it with the same ones, or give this run "
                 "another name (`run`), under which it is charged anew"
             )
         return True
@@ -366,7 +366,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                 raise OtherReleaseError(
                     f"ledger: release {key!r} of run {self.run!r} was made with other parameters. "
                     "They include its epsilon and delta and how many columns and records there "
-                    "are; resume the run with the same ones, or give the new run another name"
+                    "are. Resume the run with the same ones, or give the new run another name"
                 )
             if type(released) is not bytes:
                 raise self._book.unusable("a release is not bytes")
@@ -450,8 +450,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         delta = begun.get(self.run, self.delta)
         if delta != self.delta:
             raise InvalidParameterError(
-                f"delta: run {self.run!r} was begun with delta {delta:g}, not {self.delta:g}; "
-                "resume it with that delta or give a new run another name"
+                f"delta: run {self.run!r} was begun with delta {delta:g}, not {self.delta:g}. "
+                "Resume it with that delta or give a new run another name"
             )
 
     def spent(

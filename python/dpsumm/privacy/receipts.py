@@ -147,7 +147,7 @@ class Receipts(AbstractContextManager["Receipts"]):
         self._signer, self._is_signed = signer, is_signed
         if not self.path.is_file():
             raise InvalidParameterError(
-                f"receipts: there is no file {self.path}; correct the path, or make it once with "
+                f"receipts: there is no file {self.path}. Correct the path, or make it once with "
                 "dpsumm node create"
             )
         with self._failures():
@@ -165,13 +165,13 @@ class Receipts(AbstractContextManager["Receipts"]):
         if (seen := beside(path)).exists():
             raise InvalidParameterError(
                 f"receipts: {seen} is left of a log that was at {path}, and what it "
-                "counted would be forgotten; put that back, or give another path"
+                "counted would be forgotten. Put that back, or give another path"
             )
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as error:
             raise InvalidParameterError(
-                f"receipts: {path} cannot be made ({error.strerror}); give a path where nothing "
+                f"receipts: {path} cannot be made ({error.strerror}). Give a path where nothing "
                 "is yet, in a directory that may be written to"
             ) from None
         made = None
@@ -347,8 +347,8 @@ class Receipts(AbstractContextManager["Receipts"]):
 
     def _unusable(self, why: str) -> InvalidDataError:
         return InvalidDataError(
-            f"receipts: {self.path} cannot be used ({why}); nothing was sent. Put back the latest "
-            "file and the .seen beside it; dpsumm node log shows what it holds"
+            f"receipts: {self.path} cannot be used ({why}). Nothing was sent. Put back the latest "
+            "file and the .seen beside it. See its lines by dpsumm node log"
         )
 
 

@@ -21,6 +21,6 @@ def check_seed(seed: object, ledger: object = None) -> None:
     check_whole(seed, "seed", 0, 2**63 - 1)
     if ledger is not None:
         raise InvalidParameterError(
-            "seed: a seeded run is not private and would make the ledger's total infinite; leave "
+            "seed: a seeded run is not private and would make the ledger's total infinite. Leave "
             "out one of the two"
         )

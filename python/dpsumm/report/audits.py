@@ -62,12 +62,12 @@ class AuditResults:
             return cls._of(value)
         except OSError as error:
             raise InvalidParameterError(
-                f"audit: {path} cannot be read ({error.strerror}); make it once with "
+                f"audit: {path} cannot be read ({error.strerror}). Make it once with "
                 "`dpsumm audit --out FILE.json`"
             ) from None
         except (ValueError, TypeError, KeyError, AttributeError):
             raise InvalidDataError(
-                f"audit: {path} does not hold results of this format; give a file that "
+                f"audit: {path} does not hold results of this format. Give a file that "
                 "`dpsumm audit --out FILE.json` wrote"
             ) from None
 

@@ -237,7 +237,7 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
                 f"{REMAKE}"
             )
         if audits.quick:
-            yield Note("The audits had few trials; dpsumm audit without --quick has more.")
+            yield Note("The audits had few trials. Run dpsumm audit without --quick for more.")
     if any(one.file is None for one in record.books.values()):
         yield _red(
             "No ledger was kept in a file: the charges below are those that the result's file "

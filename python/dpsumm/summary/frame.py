@@ -50,6 +50,6 @@ def check_weight_is_free(schema: Schema) -> None:
     """Refuse a schema in whose frames a column of weights would have the name of another."""
     if WEIGHT in (column.name for column in schema.columns):
         raise InvalidParameterError(
-            f"weights: the data have a column called {WEIGHT!r} already; rename that, or leave out "
+            f"weights: the data have a column called {WEIGHT!r} already. Rename that, or leave out "
             "weights and take them from Summary.weights"
         )

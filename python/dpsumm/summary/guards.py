@@ -29,13 +29,13 @@ def check_target(target: Table) -> None:
         if count == len(target):
             low, high = column.bounds or ("", "")
             raise InvalidDataError(
-                f"'target': every value of {title} is outside its bounds ({low}, {high}); give "
+                f"'target': every value of {title} is outside its bounds ({low}, {high}). Give "
                 f"public bounds in the column's own units, or leave the column out"
             )
     if len(target) > 1 and (target.scaled == target.scaled[0]).all():
         raise InvalidDataError(
             "'target': all records are the same point for the kernel, so there is nothing to "
-            "match; check columns, bounds and categories"
+            "match. Check columns, bounds and categories"
         )
 
 
@@ -69,6 +69,6 @@ def check_sample(sample: Any, target: Table) -> None:
     if copies >= MUCH * m and copies > BEYOND_CHANCE * by_chance:
         raise InvalidDataError(
             f"sample: holds {copies:,} of {counted(m, 'target record', 'target records')}, and "
-            f"every owner is sent its rows as they are; give public records that are not the "
+            f"every owner is sent its rows as they are. Give public records that are not the "
             f"target's, or leave `sample` out"
         )

@@ -102,7 +102,7 @@ def median_squared_distance(points: FloatArray, name: str) -> float:
     median = float(np.median(np.concatenate(pairs)))
     if not median > 0:
         raise InvalidParameterError(
-            f"{name}: the median distance is 0 (most rows are equal); give RBF(gamma) instead"
+            f"{name}: the median distance is 0 (most rows are equal). Give RBF(gamma) instead"
         )
     return median
 

@@ -104,7 +104,7 @@ class Gaussian(Mechanism):
     @property
     def _multiplier(self) -> float:
         if self.noise_multiplier is None:
-            raise InvalidParameterError("noise_multiplier: not set; use calibrated() first")
+            raise InvalidParameterError("noise_multiplier: not set. Use calibrated() first")
         return self.noise_multiplier
 
 

@@ -54,7 +54,7 @@ def gallery(summary: Summary, image: tuple[int, int]) -> Html:
     if height * width != summary.scaled.shape[1]:
         raise InvalidParameterError(
             f"image: {height} x {width} pixels are not the {summary.scaled.shape[1]} columns of "
-            "the data; give (height, width)"
+            "the data. Give (height, width)"
         )
     low, high = float(summary.target.min()), float(summary.target.max())
     chosen = thinned(np.arange(len(summary)), MOST_IMAGES)

@@ -117,7 +117,7 @@ def summarize_silos(
     names = _names(owners, minimum)
     if not protocol.silos:
         raise InvalidParameterError(
-            f"protocol must be Offers or Auction across silos; {protocol.name} runs in one process"
+            f"protocol must be Offers or Auction across silos. {protocol.name} runs in one process"
         )
     schema = schema_of(schema)
     goal = read_target(target, schema)

@@ -194,7 +194,7 @@ def summarize(
     in_memory = [table.in_memory for table in tables if table.in_memory is not None]
     if len(in_memory) < len(tables) and (embedding is not None or not protocol.streams):
         raise InvalidParameterError(
-            "owners: a Stream works with Offers and without an embedding, and so do Shards; give "
+            "owners: a Stream works with Offers and without an embedding, and so do Shards. Give "
             "the data in memory"
         )
     if embedding is not None:

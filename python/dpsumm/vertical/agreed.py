@@ -44,7 +44,7 @@ class Agreed:
         if same and ids is not None:
             raise InvalidParameterError(
                 "ids: all owners have one schema, so they hold the same columns of different "
-                "records, and nothing is joined; leave `ids` out"
+                "records, and nothing is joined. Leave `ids` out"
             )
         once = dict([next(iter(schemas.items()))]) if same else schemas
         levels = public_levels(once, bins, ids)
@@ -86,19 +86,19 @@ def public_levels(
             if column.kind is Kind.LABEL:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} has kind 'label', which synthetic rows do "
-                    "not have; give it kind 'category' with its categories, and name it by "
+                    "not have. Give it kind 'category' with its categories, and name it by "
                     "`label`"
                 )
             if column.kind is Kind.IGNORE and column.name != ids:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} of {name!r} has kind 'ignore', so it cannot "
-                    "be in synthetic rows; leave it out of the schema, or, if it identifies the "
+                    "be in synthetic rows. Leave it out of the schema, or, if it identifies the "
                     f"records of all owners, give `ids={column.name!r}`"
                 )
             if column.in_kernel and held_by.setdefault(column.name, name) != name:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} is held by {held_by[column.name]!r} and "
-                    f"{name!r}; leave it out of one of the two schemas, or rename it. Owners that "
+                    f"{name!r}. Leave it out of one of the two schemas, or rename it. Owners that "
                     "hold the same columns of different records need equal schemas"
                 )
         levels[name] = tuple(counted_as(column, bins) for column in schema.kernel)
@@ -110,7 +110,7 @@ def public_levels(
 
 def _check_owner(name: str) -> None:
     if name in (HELPER, ALL_OWNERS) or not name.strip():
-        raise InvalidParameterError(f"owners: no owner can be called {name!r}; rename it")
+        raise InvalidParameterError(f"owners: no owner can be called {name!r}. Rename it")
 
 
 def _check_ids(ids: str, name: str, schema: Schema) -> None:
@@ -121,16 +121,16 @@ def _check_ids(ids: str, name: str, schema: Schema) -> None:
     kinds = {column.name: Kind(column.kind).value for column in schema.columns}
     if ids in kinds:
         raise InvalidParameterError(
-            f"ids: column {ids!r} has kind {kinds[ids]!r} in the schema of {name!r}; identifiers "
+            f"ids: column {ids!r} has kind {kinds[ids]!r} in the schema of {name!r}. Identifiers "
             "have kind 'ignore', and are in no synthetic row"
         )
     way = (
-        f"it has {listed(carried)}: correct the spelling, the same in every schema"
+        f"It has {listed(carried)}. Correct the spelling, the same in every schema"
         if carried
-        else "add it to the schemas of all owners"
+        else "Add it to the schemas of all owners"
     )
     raise InvalidParameterError(
-        f"ids: the schema of {name!r} has no column {ids!r} of kind 'ignore'; {way}"
+        f"ids: the schema of {name!r} has no column {ids!r} of kind 'ignore'. {way}"
     )
 
 
@@ -138,18 +138,18 @@ def _check_sizes(levels: Sequence[Counted]) -> None:
     largest = sorted(levels, key=lambda one: one.tree.codes)[-2:]
     if largest[-1].tree.codes == 1:
         raise InvalidParameterError(
-            "bins: every column has one level only, so there is nothing to count; give more bins"
+            "bins: every column has one level only, so there is nothing to count. Give more bins"
         )
     cells = math.prod(one.tree.codes for one in largest)
     if len(largest) == 2 and cells > MOST_CELLS:
         raise InvalidParameterError(
             f"bins: columns {largest[0].name!r} and {largest[1].name!r} make a table of "
             f"{cells} cells, at most {MOST_CELLS} are counted, and "
-            "noise hides far fewer; give fewer bins, or group categories under other"
+            "noise hides far fewer. Give fewer bins, or group categories under other"
         )
     if (total := sum(one.tree.codes for one in levels)) > MOST_LEVELS:
         raise InvalidParameterError(
-            f"bins: all columns have {total} levels together, at most {MOST_LEVELS} are counted; "
+            f"bins: all columns have {total} levels together, at most {MOST_LEVELS} are counted. "
             f"{largest[-1].name!r} has the most: give fewer bins, or group categories under other"
         )
 

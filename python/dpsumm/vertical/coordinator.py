@@ -45,7 +45,7 @@ def check_schema(name: str, joined: Joined, schema: str) -> None:
     if joined.schema != schema:
         raise InvalidDataError(
             f"schema: {name!r} reads its data by another schema than the coordinator "
-            "knows; give both the same file"
+            "knows. Give both the same file"
         )
 
 
@@ -148,13 +148,13 @@ class TablesCoordinator(Coordinator[Released]):
             if joined.n_records != other.n_records:
                 raise InvalidDataError(
                     f"owners: {name!r} has {joined.n_records} records and {first!r} has "
-                    f"{other.n_records}; all need the same records in the same order. Intersect "
+                    f"{other.n_records}. All need the same records in the same order. Intersect "
                     "them first (a package such as openmined-psi), and give `ids` to check it"
                 )
             if joined.order != other.order:
                 raise InvalidDataError(
-                    f"ids: those of {name!r} are not those of {first!r}; all owners need the same "
-                    "records. Intersect them first (a package such as openmined-psi); nothing was "
+                    f"ids: those of {name!r} are not those of {first!r}. All owners need the same "
+                    "records. Intersect them first (a package such as openmined-psi). Nothing was "
                     "released"
                 )
 
@@ -198,8 +198,8 @@ class TablesCoordinator(Coordinator[Released]):
     def drop(self, *names: str) -> None:
         """Stop: no owner's columns and no helper can be left out."""
         raise ProtocolError(
-            f"{', '.join(map(repr, names))} failed; the run needs every owner and the helper. What "
-            "was released stays charged; run again under the same name, which sends it again"
+            f"{', '.join(map(repr, names))} failed. The run needs every owner and the helper. What "
+            "was released stays charged. Run again under the same name, which sends it again"
         )
 
     def result(self) -> Released:

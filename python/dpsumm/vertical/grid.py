@@ -147,7 +147,7 @@ class Cells:
             return self.n_known
         if number is None or not low <= number <= high:
             raise InvalidParameterError(
-                f"given: column {self.name!r} has no such value; give a number or a date within "
+                f"given: column {self.name!r} has no such value. Give a number or a date within "
                 "its bounds, or None where missing values are encoded"
             )
         return int(self.encode(np.array([number]))[0])

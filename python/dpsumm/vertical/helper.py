@@ -73,7 +73,7 @@ class Helper(Party):
         for secret in secrets.values():
             check_secret(secret)
         if len(set(secrets.values())) < len(secrets):
-            raise InvalidParameterError("secrets: two owners have the same; give each its own")
+            raise InvalidParameterError("secrets: two owners have the same. Give each its own")
         self._secrets = dict(secrets)
 
     def answer(self, request: Request) -> Answer:

@@ -83,7 +83,7 @@ def read_held(
     """Return one owner's data as levels. Errors are the owner's own, before anything is sent."""
     if isinstance(source, (Stream, Shards)):
         raise InvalidParameterError(
-            f"{name!r}: a {type(source).__name__} cannot be joined; give a frame, an array or a "
+            f"{name!r}: a {type(source).__name__} cannot be joined. Give a frame, an array or a "
             "file"
         )
     extract = usable(source, name, Wanted(schema=schema), MISSING)
@@ -114,11 +114,11 @@ def _texts(extract: Extract, place: int, name: str, ids: str) -> list[str]:
     if not all(texts):
         raise InvalidDataError(
             f"{name!r}: column {ids!r} has missing identifiers, or numbers that a float may "
-            "have rounded; give every record one (as text, if in doubt)"
+            "have rounded. Give every record one (as text, if in doubt)"
         )
     if len(set(texts)) < len(texts):
         raise InvalidDataError(
-            f"{name!r}: column {ids!r} has an identifier twice; every record needs its own"
+            f"{name!r}: column {ids!r} has an identifier twice. Every record needs its own"
         )
     return texts
 

@@ -23,7 +23,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
         return key_of(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InvalidParameterError(
-            f"{path}: not a key; make one of {2 * SECRET_BYTES} hexadecimal digits, such as "
+            f"{path}: not a key. Make one of {2 * SECRET_BYTES} hexadecimal digits, such as "
             f"`openssl rand -hex {SECRET_BYTES}` prints"
         ) from None
 

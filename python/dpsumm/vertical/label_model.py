@@ -88,7 +88,7 @@ class LabelModel:
         column = self.columns[self.label].column
         if column.kind is not Kind.CATEGORY:
             raise InvalidParameterError(
-                f"label: {column.name!r} has no classes, because it is a number or a date; use "
+                f"label: {column.name!r} has no classes, because it is a number or a date. Use "
                 "predict, which returns its mean"
             )
         other = [] if column.other is None else [column.other]

@@ -43,11 +43,11 @@ class Levels:
         if column.when_missing is WhenMissing.DROP:
             raise InvalidParameterError(
                 f"schema: column {column.name!r} drops rows with missing values, which would tell "
-                "the other owners where they are missing; use when_missing='encode'"
+                "the other owners where they are missing. Use when_missing='encode'"
             )
         if column.kind is not Kind.CATEGORY and column.limits is None:
             raise InvalidParameterError(
-                f"bounds: column {column.name!r} needs public bounds, such as (0, 100); they must "
+                f"bounds: column {column.name!r} needs public bounds, such as (0, 100). They must "
                 "not be computed from the data"
             )
 
@@ -58,8 +58,8 @@ class Levels:
         if column.kind is Kind.CATEGORY:
             if isinstance(bins, Mapping) and column.name in bins:
                 raise InvalidParameterError(
-                    f"bins: column {column.name!r} has categories, which are counted as they are; "
-                    "leave it out of bins, or list fewer categories in the schema"
+                    f"bins: column {column.name!r} has categories, which are counted as they are. "
+                    "Leave it out of bins, or list fewer categories in the schema"
                 )
             return cls(column, None)
         wanted = bins.get(column.name, USUAL_BINS) if isinstance(bins, Mapping) else bins
@@ -116,7 +116,7 @@ class Levels:
     def level_of(self, value: Any) -> int:
         """Return the level of one value as users have it; None is a missing one."""
         wrong = InvalidParameterError(
-            f"given: column {self.name!r} has no such value; give one of its categories, a number "
+            f"given: column {self.name!r} has no such value. Give one of its categories, a number "
             "or a date within its bounds, or None where missing values are encoded"
         )
         if value is None:
@@ -217,7 +217,7 @@ def _given(column: Column, edges: Any) -> NDArray[np.float64]:
         shown = [end.isoformat() if isinstance(end, date) else f"{end:.15g}" for end in ends]
         raise InvalidParameterError(
             f"bins: those of column {column.name!r} go from {shown[0]} to {shown[1]}, its bounds "
-            f"from {shown[2]} to {shown[3]}; let edges begin and end with the bounds"
+            f"from {shown[2]} to {shown[3]}. Let edges begin and end with the bounds"
         )
     return values
 
@@ -232,7 +232,7 @@ def bins_of(given: Sequence[str]) -> int | dict[str, int | list[float] | list[da
             if not equals:
                 if len(given) > 1:
                     raise InvalidParameterError(
-                        f"bins: {item} is for all columns; give it alone, or columns only"
+                        f"bins: {item} is for all columns. Give it alone, or columns only"
                     )
                 return int(text)
             if not name or name in bins:

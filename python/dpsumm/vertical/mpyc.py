@@ -94,7 +94,7 @@ class Meeting:
             process.kill()
             process.communicate()
             raise ProtocolError(
-                f"MPyC did not end in {self._patience:g} seconds; give Mpyc more, or use "
+                f"MPyC did not end in {self._patience:g} seconds. Give Mpyc more, or use "
                 "`protocol=Tables(secret_product=Dealer())`"
             ) from None
         if process.returncode:
@@ -211,6 +211,6 @@ def check_mpyc() -> None:
 
     if not all(importlib.util.find_spec(name) for name in ("mpyc", "cryptography")):
         raise MissingExtraError(
-            "secret_product: Mpyc() needs mpyc; pip install 'dpsumm[mpyc]', or use "
+            "secret_product: Mpyc() needs mpyc. Run pip install 'dpsumm[mpyc]', or use "
             "`protocol=Tables(secret_product=Dealer())`"
         )

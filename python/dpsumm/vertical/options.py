@@ -203,6 +203,6 @@ def _check_pairs(owners: Mapping[str, Path], schemas: Mapping[str, Path]) -> Non
         for name in wanted:
             if name not in given:
                 raise InvalidParameterError(
-                    f"{option}: {option} {name}=FILE is missing; each owner needs its data "
+                    f"{option}: {option} {name}=FILE is missing. Each owner needs its data "
                     "(--owner) and its --schema, under one name"
                 )

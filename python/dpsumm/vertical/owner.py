@@ -353,7 +353,7 @@ def other_settings(run: str, name: str) -> InvalidParameterError:
     """Return the error of a run that has released with other public settings."""
     return InvalidParameterError(
         f"run: the settings or the number of records differ from those of run {run!r} in the "
-        f"ledger of {name!r}; go on with those, or give the new run another name"
+        f"ledger of {name!r}. Go on with those, or give the new run another name"
     )
 
 

@@ -52,7 +52,7 @@ class Rows:
                 old.unlink(missing_ok=True)
         except OSError as error:
             raise InvalidDataError(
-                f"ledger: {folder} cannot be written ({error.strerror or error}); nothing was "
+                f"ledger: {folder} cannot be written ({error.strerror or error}). Nothing was "
                 "released. Put the cause right and run again under the same name"
             ) from None
 

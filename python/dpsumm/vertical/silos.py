@@ -76,14 +76,14 @@ class SiloOwner(Party):
                 check_secret(key)
         if secret is not None and secret == alignment:
             raise InvalidParameterError(
-                "secret: it is the owners' common key, too, and so known to the others; give each "
+                "secret: it is the owners' common key, too, and so known to the others. Give each "
                 "owner one of its own"
             )
         with Ledger(ledger) as book:
             if book.cap(Protected.RECORDS) is None:
                 raise InvalidParameterError(
-                    "ledger: it has no cap on records, and any number of runs could be asked for; "
-                    "set one with 'dpsumm ledger cap'"
+                    "ledger: it has no cap on records, and any number of runs could be asked for. "
+                    "Set one with 'dpsumm ledger cap'"
                 )
         self._name, self._source, self._schema = name, source, schema
         self._ledger = ledger
@@ -112,7 +112,7 @@ class SiloOwner(Party):
         if request.columns != known:
             raise ProtocolError(
                 f"the run is for columns {', '.join(request.columns)}, and this owner's schema has "
-                f"{', '.join(known)}; give coordinator and owner the same file"
+                f"{', '.join(known)}. Give coordinator and owner the same file"
             )
         levels = [
             counted_as(column, {column.name: edges.tolist()} if len(edges) else None)

@@ -147,5 +147,5 @@ def test_copies_cannot_be_left_out_while_messages_follow_or_if_nothing_is_left(r
     first = dpsumm.summary.Auction(batch=5, n_features=16, reselect=False)
     with pytest.raises(InvalidParameterError, match="reselect=True"):
         run([target], target, protocol=first, drop_target_copies=True)
-    with pytest.raises(ProtocolError, match="leave out the owner"):
+    with pytest.raises(ProtocolError, match="Leave out the owner"):
         run([target], target, drop_target_copies=True)

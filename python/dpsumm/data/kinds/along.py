@@ -87,13 +87,13 @@ def check_texts(texts: Iterable[str], what: str, way_out: str) -> None:
             )
         if "\0" in text:
             raise InvalidDataError(
-                f"{what} has texts with a NUL character, which cannot travel with the points; "
-                f"take it out"
+                f"{what} has texts with a NUL character, which cannot travel with the points. "
+                f"Take it out"
             )
         if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
             raise InvalidDataError(
                 f"{what} has texts with half a character (a lone surrogate), which cannot travel "
-                f"with the points; read the data again with their encoding"
+                f"with the points. Read the data again with their encoding"
             )
 
 

@@ -35,7 +35,7 @@ class Date(Position):
     def settled(self) -> dict[str, Any]:
         """Return bounds that are dates. They are needed."""
         if self.column.bounds is None:
-            raise self.error("a date needs bounds, two dates; or give it kind 'ignore'")
+            raise self.error("a date needs bounds, two dates. Or give it kind 'ignore'")
         pair = self.pair()
         if not all(type(bound) in (date, datetime) for bound in pair):
             raise self.bounds_error("is a date, so it needs a pair of dates")

@@ -70,7 +70,7 @@ class Label(How):
             return self._of_numbers(numbers, cells.absent, what)
         if cells.dtype.is_nested() or cells.has_odd_categories:
             raise InvalidDataError(
-                f"{what} must hold numbers, booleans or text, got type {cells.type_name}; encode "
+                f"{what} must hold numbers, booleans or text, got type {cells.type_name}. Encode "
                 f"it first"
             )
         return self._of_items(cells.distinct, what)
@@ -111,7 +111,7 @@ class Label(How):
             labels = labels_of(kept, apart=True)
         except TypeError:
             raise InvalidDataError(
-                f"{what} must hold numbers, booleans or text; encode other values first"
+                f"{what} must hold numbers, booleans or text. Encode other values first"
             ) from None
         if labels.dtype.kind in "fUO" and any(
             number_of(x) == math.inf for x in set(labels[~missing].tolist())
@@ -126,7 +126,7 @@ class Label(How):
         missing = np.isnan(codes)
         if not (missing | ((codes >= 0) & (codes < len(values)))).all():
             raise InvalidDataError(
-                f"{what} has values that are in none of the schema's categories; spell them as it "
+                f"{what} has values that are in none of the schema's categories. Spell them as it "
                 "does, add them if they are public, or say other in the schema"
             )
         return np.array(values)[np.where(missing, 0, codes).astype(np.int64)], missing
@@ -179,13 +179,13 @@ PLAIN = Label(Facts("label", Kind.LABEL, missing=()))
 
 def _ambiguous(what: str) -> InvalidDataError:
     return InvalidDataError(
-        f"{what} holds truth values, and missing has some of the words for one of them; read it as "
+        f"{what} holds truth values, and missing has some of the words for one of them. Read it as "
         f"text, or change missing"
     )
 
 
 def _infinite(what: str) -> InvalidDataError:
-    return InvalidDataError(f"{what}: some labels are infinite; correct them")
+    return InvalidDataError(f"{what}: some labels are infinite. Correct them")
 
 
 def label_of(item: Any) -> bool | int | float | str:

@@ -74,12 +74,12 @@ class UpdatesModel(Model):
     @property
     def strength(self) -> NoReturn:
         """Of votes alone."""
-        raise InvalidParameterError("model: it was learnt from updates; `strength` is of votes")
+        raise InvalidParameterError("model: it was learnt from updates. `strength` is of votes")
 
     def refit(self, student: Any = None, *, validation: Any = None) -> NoReturn:
         """Of votes alone."""
         raise InvalidParameterError(
-            "model: it was learnt from updates, of which no other student can learn; ask for "
+            "model: it was learnt from updates, of which no other student can learn. Ask for "
             "protocol='votes'"
         )
 

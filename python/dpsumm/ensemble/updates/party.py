@@ -40,7 +40,7 @@ class Updater(Party):
     def __init__(self, table: Table, classes: tuple[Label, ...] | None = None) -> None:
         if table.labels is None:
             raise InvalidDataError(
-                f"{table.name!r}: has no labels; give a pair (points, labels), or a `schema` "
+                f"{table.name!r}: has no labels. Give a pair (points, labels), or a `schema` "
                 "with a label"
             )
         self._table = table
@@ -88,7 +88,7 @@ class Updater(Party):
         if len(task.basis.mean) != self._table.width:
             raise ProtocolError(
                 f"the task is for points of {len(task.basis.mean)} columns, this party's have "
-                f"{self._table.width}; compare the schemas"
+                f"{self._table.width}. Compare the schemas"
             )
         self._agreed = task
 

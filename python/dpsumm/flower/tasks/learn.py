@@ -70,7 +70,7 @@ class Learn(Task):
         if made.model is not None and isinstance(made.protocol, Voting) and made.protocol.hidden:
             raise InvalidParameterError(
                 f"{mine.where}: leave model out: one of points that parties must not see may not "
-                "be given away, and so is not written; predictions are (out), keep them"
+                "be given away, and so is not written. Predictions are (out), keep them"
             )
         return made
 

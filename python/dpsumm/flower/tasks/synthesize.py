@@ -47,7 +47,7 @@ class Synthesize(Task):
         get, mine = public.more, own.more
         if public.seed is not None:
             raise InvalidParameterError(
-                "run configuration: seed: owners elsewhere draw their own noise; leave it at -1"
+                "run configuration: seed: owners elsewhere draw their own noise. Leave it at -1"
             )
         owners = [name for name in own.parties if name != HELPER]
         schemas = {name: mine.input(f"schema-{name}") for name in owners}
@@ -120,7 +120,7 @@ class Synthesize(Task):
         """
         if HELPER in owners:
             raise InvalidParameterError(
-                f"owner: the name {HELPER!r} is the helper's, who is added; rename the owner"
+                f"owner: the name {HELPER!r} is the helper's, who is added. Rename the owner"
             )
         if not schema.is_dir():
             return cls._trial_of_same_columns(owners, data, schema)

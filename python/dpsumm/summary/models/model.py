@@ -209,7 +209,7 @@ class Training:
             )
         if self.privacy.embedded:
             raise InvalidParameterError(
-                "a model of features under a secret map means nothing to who lacks the map; make "
+                "a model of features under a secret map means nothing to who lacks the map. Make "
                 "the summary without an embedding"
             )
         return self.stability.points
@@ -219,13 +219,13 @@ class Training:
         labels = self.labels
         if labels is None:
             raise InvalidParameterError(
-                "label: the summary has no labels; give the owners' (label=, or a schema with one)"
+                "label: the summary has no labels. Give the owners' (label=, or a schema with one)"
             )
         answers = places_of(labels, classes)
         if (answers < 0).any():
             # For the consumer, who has the labels; to stop would tell everybody.
             warnings.warn(
-                "some labels of the summary are not among the classes; their points count for "
+                "some labels of the summary are not among the classes. Their points count for "
                 "nothing. Do not tell this to whom the model is shown",
                 stacklevel=4,
             )
@@ -276,7 +276,7 @@ def _method(method: DpSgd | str, regularization: float | None) -> DpSgd | None:
             f"method must be 'objective', 'sgd' or dpsumm.summary.DpSgd(...), got {method!r}"
         )
     if regularization is not None:
-        raise InvalidParameterError("regularization means nothing for DP-SGD; leave it out")
+        raise InvalidParameterError("regularization means nothing for DP-SGD. Leave it out")
     method.check()
     return method
 

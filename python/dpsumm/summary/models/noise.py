@@ -87,7 +87,7 @@ def calibrated(
     each = (epsilon - smoothing) * (1 - 1e-9) / steps
     if each <= 0:
         raise InvalidParameterError(
-            f"epsilon: {epsilon:.3g} is left for the model, which is too little; ask for more"
+            f"epsilon: {epsilon:.3g} is left for the model, which is too little. Ask for more"
         )
     # Divergences of neighbours by one point added or removed, chained from one data set to another.
     chain = sum(portable.exp(i * each) for i in range(steps))
@@ -102,7 +102,7 @@ def calibrated(
         least = portable.round_up(_least(0.9 * each, n, classes))
         raise InvalidParameterError(
             f"regularization must be at least {least:.3g} for {n} points at this epsilon, got "
-            f"{regularization!r}; leave it out for a good value"
+            f"{regularization!r}. Leave it out for a good value"
         )
     multiplier = portable.gaussian_multiplier(each - curvature, alone)
     slope_std = portable.round_up(length * multiplier / n * (1 + 1e-12))

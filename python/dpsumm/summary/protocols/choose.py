@@ -24,5 +24,5 @@ def choose_protocol(name: Name, size: int, **options: Any) -> Protocol:
     allowed = {"requests"} if published else {field.name for field in fields(made)}
     for key in [key for key in given if key not in allowed]:
         what = "the published parameters" if published else f"the protocol {name.value!r}"
-        raise InvalidParameterError(f"{key} means nothing with {what}; leave it out")
+        raise InvalidParameterError(f"{key} means nothing with {what}. Leave it out")
     return Auction.published(size) if published else made(**given)

@@ -90,7 +90,7 @@ class Setting:
             )
         if len(self.target) < 2:
             raise InvalidParameterError(
-                f"target must have at least 2 points, got {len(self.target)}; its mean is all that "
+                f"target must have at least 2 points, got {len(self.target)}. Its mean is all that "
                 "is released, and the mean of one point is that point"
             )
 
@@ -148,7 +148,7 @@ class Curator(Coordinator[Selection]):
     def kernel(self) -> RBF:
         """The kernel."""
         if self.setting.kernel is None:
-            raise InvalidParameterError("kernel: this protocol needs one; give kernel=RBF(gamma)")
+            raise InvalidParameterError("kernel: this protocol needs one. Give kernel=RBF(gamma)")
         return self.setting.kernel
 
     def feature_map(self, n_features: int, kind: FeatureKind = "paired") -> FeatureMap:
@@ -235,7 +235,7 @@ class Curator(Coordinator[Selection]):
         if not len(kept):
             raise ProtocolError(
                 "every point read equals a record of the target, so drop_target_copies leaves "
-                "none; leave out the owner that holds the target's records"
+                "none. Leave out the owner that holds the target's records"
             )
         return kept[self._order(pool.take(kept))]
 
@@ -297,7 +297,7 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
     """Return the points of all answers (owner, points) together, in the order given."""
     if not any(len(points.rows) for _, points in parts):
         raise ProtocolError(
-            "no owner sent any point, so there is no summary; check that the owners answered"
+            "no owner sent any point, so there is no summary. Check that the owners answered"
         )
     records = Points.concat([points for _, points in parts])
     return Pooled(

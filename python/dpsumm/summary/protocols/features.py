@@ -54,12 +54,12 @@ class MapChoice:
     def _checked(self, sample: Any) -> NDArray[np.float64]:
         if self.features == "random":
             raise InvalidParameterError(
-                'sample: `features="random"` take none; leave out one of the two'
+                'sample: `features="random"` take none. Leave out one of the two'
             )
         points = inputs.points(sample, "sample")[: self.n_features].astype(np.float64)
         if not (1 <= len(points) <= MAX_LANDMARKS and np.isfinite(points).all()):
             raise InvalidParameterError(
-                f"sample must have 1 to {MAX_LANDMARKS} rows of finite numbers; give fewer, or "
+                f"sample must have 1 to {MAX_LANDMARKS} rows of finite numbers. Give fewer, or "
                 "n_features to use the first ones"
             )
         if self.n_features is not None and len(points) < self.n_features:
@@ -82,7 +82,7 @@ class MapChoice:
         """Refuse landmarks for a mechanism that has no bound for them."""
         if self.asks_for_landmarks and not release.takes_landmarks:
             raise InvalidParameterError(
-                f"release: {type(release).__name__} takes no landmark features; use "
+                f"release: {type(release).__name__} takes no landmark features. Use "
                 'Gaussian(), or features="random" without a sample'
             )
 
@@ -97,7 +97,7 @@ class MapChoice:
         if self.features == "landmarks" and self.sample is None and not bounded:
             raise InvalidParameterError(
                 'features: "landmarks" need bounds or categories for every column, or a public '
-                'sample; use "auto"'
+                'sample. Use "auto"'
             )
 
     def recipe(
@@ -132,7 +132,7 @@ def features_of(feature_map: FeatureMap | LandmarkMap, schema: Schema | None = N
         found = "none" if schema is None else schema.fingerprint
         raise ProtocolError(
             f"the curator's landmarks are for the schema with fingerprint {feature_map.schema}, "
-            f"this party has {found}; compare the schemas"
+            f"this party has {found}. Compare the schemas"
         )
     if feature_map.sample is None and not schema.bounded:
         raise ProtocolError(

@@ -142,7 +142,7 @@ class Offers(Protocol):
         """Refuse landmarks, because under a secret map there is no public sample and no schema."""
         if self.map_choice.asks_for_landmarks:
             raise InvalidParameterError(
-                "embedding: landmarks would be known records under the secret map; use "
+                "embedding: landmarks would be known records under the secret map. Use "
                 'features="auto" or "random" without a sample'
             )
 

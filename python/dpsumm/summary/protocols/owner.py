@@ -95,7 +95,7 @@ class Owner(Party):
         if feature_map.n_columns != self.table.width:
             raise ProtocolError(
                 f"the curator's features are for {feature_map.n_columns} columns, this owner's "
-                f"data have {self.table.width}; compare the schemas"
+                f"data have {self.table.width}. Compare the schemas"
             )
 
     def _offers(self, request: OfferRequest) -> Points:

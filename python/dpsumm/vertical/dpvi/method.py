@@ -178,7 +178,7 @@ class Dpvi:
             for name, source in owners.items()
         ]
         if len({(len(one.codes), one.identifiers) for one in held}) > 1:
-            raise InvalidDataError("owners: all need the same records; intersect them first")
+            raise InvalidDataError("owners: all need the same records. Intersect them first")
         check_seed(seed)
         codes = np.hstack([one.codes for one in held]).astype(np.int64)
         layout = agreed.layout

@@ -57,12 +57,12 @@ class AuctionCurator(Curator):
     def send(self) -> dict[str, Request]:
         """Return the next round's messages. See `Curator.send`."""
         if self._stopped:
-            raise ProtocolError("the run was stopped; it cannot go on")
+            raise ProtocolError("the run was stopped. It cannot go on")
         if self._round is None:
             self._round = self._begin_round()
         elif self._round.waiting:
             raise ProtocolError(
-                f"{len(self._round.waiting)} answers are outstanding; receive() them, or drop() "
+                f"{len(self._round.waiting)} answers are outstanding. `receive()` them, or drop() "
                 "the owners"
             )
         else:
@@ -100,12 +100,12 @@ class AuctionCurator(Curator):
             isinstance(asked, SendRequest) and other not in names
             for other, asked in round_.waiting.items()
         ):
-            raise ProtocolError("answers of other owners are outstanding; receive() them first")
+            raise ProtocolError("answers of other owners are outstanding. `receive()` them first")
         left = sum(self.setting.n_records[n] for n in self._active if n not in names)
         if self._spared == self._plan.spare_rounds:
             raise ProtocolError(
                 f"{name!r} failed and the plan has no spare round: the run must stop. "
-                f"{self._way_out}; plan with spare_rounds to survive failures"
+                f"{self._way_out}. Plan with spare_rounds to survive failures"
             )
         if left < self.setting.size:
             raise ProtocolError(
@@ -274,7 +274,7 @@ class AuctionCurator(Curator):
         if self._plan.virtual_bids and best != best_of(round_.left, count):
             self._stopped = True
             raise ProtocolError(
-                "the best points are not in hand, so the data changed during the run; it must stop"
+                "the best points are not in hand, so the data changed during the run. It must stop"
             )
         return best
 

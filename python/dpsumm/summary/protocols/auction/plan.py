@@ -42,8 +42,8 @@ class Plan:
         """
         if setting.drop_target_copies and not self.reselect:
             raise InvalidParameterError(
-                "drop_target_copies: Auction(reselect=False) chooses while it sends messages; "
-                "use reselect=True, or another protocol"
+                "drop_target_copies: Auction(reselect=False) chooses while it sends messages. "
+                "Use reselect=True, or another protocol"
             )
         seeds, schema = self.seed_points, setting.schema
         if seeds is not None and (

@@ -54,8 +54,8 @@ class Releases:
         ledger = self._curator.setting.ledger
         if ledger.has("drop-1"):
             raise ProtocolError(
-                f"run {ledger.run!r} had dropped an owner, so it cannot be resumed; "
-                "begin a run of another name"
+                f"run {ledger.run!r} had dropped an owner, so it cannot be resumed. "
+                "Begin a run of another name"
             )
         return self._curator.release_target(self._plan.target, self._feature_map)
 

@@ -115,7 +115,7 @@ class Theorem2:
         if setting.size != self.size:
             raise InvalidParameterError(
                 f"size: the theorem's parameters were made for {self.size} points, and "
-                f"{setting.size} are asked for; give both the same"
+                f"{setting.size} are asked for. Give both the same"
             )
 
     def report(self, setting: Setting, n_seeds: int) -> tuple[str, ...]:
