@@ -47,7 +47,7 @@ def declare(
     kind = kinds.pop() if kinds else "LogisticRegression"
     if kinds or kind not in _KINDS or not all(map(_is_sklearn, classifiers)):
         raise InvalidParameterError(
-            f"{name!r}: {kind} cannot be sent as plain numbers; points_are='consumer' takes "
+            f"{name!r}: {kind} cannot be sent as plain numbers. With points_are='consumer' use "
             f"scikit-learn's {', '.join(sorted(_KINDS))}, one kind for all shards. Anything else "
             "would be code of another party"
         )

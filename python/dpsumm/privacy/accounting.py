@@ -35,7 +35,7 @@ def check_epsilon(epsilon: float, name: str = "epsilon") -> None:
     """Raise `InvalidParameterError` unless epsilon (nats) lies between 1e-9 and 1e6."""
     if not (is_number(epsilon) and 1e-9 <= epsilon <= 1e6):
         raise InvalidParameterError(
-            f"{name} must be a number above 0 (1e-9 to 1e6; usual: 0.1 to 10), got {epsilon!r}"
+            f"{name} must be a number above 0 (1e-9 to 1e6, usually 0.1 to 10), got {epsilon!r}"
         )
 
 
