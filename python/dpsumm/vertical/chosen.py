@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.vertical.dependence import unexplained
+
 Pair = tuple[int, int]
 
 # Groups of a column's codes in coarse tables.
@@ -69,13 +71,8 @@ def _apart(
     std: float,
     records: int,
 ) -> float:
-    """Return the sum of squares of what independence leaves, less that of the noise.
-
-    The rest is centred twice, because the errors of one-way tables are no dependence.
-    """
+    """Return the sum of squares of what independence leaves, less that of the noise."""
     down, across = table.shape
-    rest = table - records * np.outer(one, other)
-    rest -= np.array([math.fsum(row) / across for row in rest])[:, None]
-    rest -= np.array([math.fsum(column) / down for column in rest.T])
+    rest = unexplained(table, records, one, other)
     noise = (down - 1) * (across - 1) * std**2
-    return math.fsum((rest**2).ravel().tolist()) - float(noise)
+    return math.fsum((rest**2).ravel()) - float(noise)

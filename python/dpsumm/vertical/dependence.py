@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,14 +78,26 @@ def hidden_pairs(released: Released) -> list[tuple[int, int]]:
     return [pair for pair, found in pairs if not found.seen]
 
 
+def unexplained(table: NDArray[Any], records: float, one: Floats, other: Floats) -> Floats:
+    """Return what a table has beyond independent columns of these shares, centred both ways.
+
+    Most of the error in the shares is in the means that centring removes. All sums are exact, so
+    every processor returns the same bits.
+    """
+    down, across = table.shape
+    rest: Floats = table - records * np.outer(one, other)
+    rest -= np.array([math.fsum(row) / across for row in rest])[:, None]
+    rest -= np.array([math.fsum(column) / down for column in rest.T])
+    return rest
+
+
 def _dependence(
     released: Released, index: int, counts: list[Floats], variances: list[Floats]
 ) -> Dependence:
     table = released.pairs[released.plan.pairs[index]]
     n, noise = released.n_records, released.plan.variance(index)
     one, other = (column / n for column in counts)
-    # Errors of the one-way counts are mostly in what centring removes.
-    rest = _centred(_centred(table - n * np.outer(one, other)).T)
+    rest = unexplained(table, n, one, other)
     free = (len(one) - 1) * (len(other) - 1)
     errors = [
         variances[0] * (1 - 1 / len(one)) * _squares(other - other.mean()),
@@ -102,11 +115,6 @@ def _dependence(
     )
     whole = noise * free + float(sum(error.sum() for error in errors))
     return Dependence(_squares(rest), whole, sampling, math.sqrt(spread))
-
-
-def _centred(table: Floats) -> Floats:
-    centred: Floats = table - table.mean(axis=0)
-    return centred
 
 
 def _squares(values: Floats) -> float:
