@@ -21,10 +21,10 @@ MODULES = (
     "summary/protocols/curator "
     "summary/protocols/draws summary/protocols/features summary/protocols/messages "
     "summary/protocols/offers summary/protocols/owner summary/protocols/protocol "
-    "summary/protocols/auction/auction summary/protocols/auction/curator "
-    "summary/protocols/auction/plan summary/protocols/auction/ranks "
-    "summary/protocols/auction/received summary/protocols/auction/releases "
-    "summary/protocols/auction/requests summary/protocols/auction/asking"
+    "papers/auction/auction papers/auction/curator papers/auction/mwem "
+    "papers/auction/plan papers/auction/ranks "
+    "papers/auction/received papers/auction/releases "
+    "papers/auction/requests papers/auction/asking"
 ).split()
 # What data and measures come from.
 OURS = ("data.py", "problem.py", "tables.py", "baselines.py", "measures.py", "invited.py")

@@ -13,10 +13,9 @@ import numpy as np
 
 from dpsumm import Column, Ledger, Offers, Pool, Schema
 from dpsumm.data.inputs import read_inputs
+from dpsumm.papers import Auction, Mwem, Requests
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
-from dpsumm.summary import Auction, Requests
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Setting
 from helpers.transcripts import encoded
 

@@ -37,8 +37,8 @@ def _case(protocol: str, n: int, owners: int, p: int, grows: str = "") -> Case:
     target = data.normals(1000, shift=0.5, seed=owners).astype("f4")
     made = {
         "Offers": dpsumm.Offers(),
-        "Auction, batch 1": dpsumm.summary.Auction(batch=1),
-        "Auction, 10 rounds": dpsumm.summary.Auction(),
+        "Auction, batch 1": dpsumm.papers.Auction(batch=1),
+        "Auction, 10 rounds": dpsumm.papers.Auction(),
     }[protocol]
 
     def call() -> Any:

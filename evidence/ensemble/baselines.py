@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.ensemble.messages import NoisyVotes
-from dpsumm.ensemble.paper import inside, minimise, perturbation, sensitivity_of
 from dpsumm.ensemble.release import release_votes
-from dpsumm.ensemble.students.bases import Basis
+from dpsumm.ensemble.students.bases import Basis, inside
 from dpsumm.ensemble.students.student import Array
 from dpsumm.ensemble.terms import Terms
+from dpsumm.papers.hamm import minimise, perturbation, sensitivity_of
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger

@@ -21,9 +21,9 @@ PUBLISHED = "private greedy, as published"
 SOUND = "private greedy, sound, ten rounds"
 UNIFORM = "uniform"
 METHODS: dict[str, Callable[[int, Split], object]] = {
-    GREEDY: lambda p, data: dpsumm.summary.Auction.exact(),
-    PUBLISHED: lambda p, data: _with_seeds(dpsumm.summary.Auction.published(p), data),
-    SOUND: lambda p, data: dpsumm.summary.Auction(),
+    GREEDY: lambda p, data: dpsumm.papers.Auction.exact(),
+    PUBLISHED: lambda p, data: _with_seeds(dpsumm.papers.Auction.published(p), data),
+    SOUND: lambda p, data: dpsumm.papers.Auction(),
     "Offers": lambda p, data: dpsumm.Offers(),
     UNIFORM: lambda p, data: dpsumm.summary.Uniform(),
 }
@@ -33,7 +33,7 @@ NORM = 2.0
 ALONE, OTHERS = "the owner that has C, alone", "another owner alone, mean of three"
 
 
-def _with_seeds(protocol: dpsumm.summary.Auction, data: Split) -> object:
+def _with_seeds(protocol: dpsumm.papers.Auction, data: Split) -> object:
     return replace(protocol, seed_points=data.seed_points)
 
 
@@ -98,8 +98,8 @@ def _stable(size: int, epsilon: float) -> dict[str, object]:
     """Return protocols whose summaries may be trained on, for an epsilon in all."""
     return {
         "uniform": dpsumm.summary.Uniform(),
-        "Auction of one round": dpsumm.summary.Auction(reselect=False, batch=size),
-        "Auction of ten rounds": dpsumm.summary.Auction(reselect=False, epsilon_owners=epsilon / 2),
+        "Auction of one round": dpsumm.papers.Auction(reselect=False, batch=size),
+        "Auction of ten rounds": dpsumm.papers.Auction(reselect=False, epsilon_owners=epsilon / 2),
     }
 
 

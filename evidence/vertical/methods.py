@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dpsumm import Tables, synthesize
-from dpsumm.vertical.dpvi import Dpvi
+from dpsumm.papers import Dpvi
 from evidence.vertical.data import Task, Values
 
 DELTA = 1e-5

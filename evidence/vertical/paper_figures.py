@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpsumm import Tables, synthesize
+from dpsumm.papers import Dpvi
+from dpsumm.papers.dpvi.method import Training
 from dpsumm.vertical import Mixture
-from dpsumm.vertical.dpvi import Dpvi
-from dpsumm.vertical.dpvi.method import Training
 from evidence.vertical.data import Task, adult
 
 DELTA = 1e-5

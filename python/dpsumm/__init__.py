@@ -75,12 +75,13 @@ _HOMES = {
 }
 _get, __dir__ = names_of(__name__, _HOMES)
 # Modules that need no import of their own.
-_ROOMS = ("data", "ensemble", "errors", "kernels", "summary", "vertical")
+_ROOMS = ("data", "ensemble", "errors", "kernels", "papers", "summary", "vertical")
 # What 0.1 had here is still found, and listed in its room alone.
 _MOVED = {
     "data": "Shards Stream",
     "ensemble": "PrivateEnsembleClassifier",
-    "summary": "Auction Gaussian Greedy Mwem Summarizer Summary Uniform",
+    "papers": "Auction Mwem",
+    "summary": "Gaussian Greedy Summarizer Summary Uniform",
 }
 _get_moved, _ = names_of(__name__, _MOVED)
 

@@ -21,8 +21,9 @@ from dpsumm import __version__
 from dpsumm.cli import main
 from dpsumm.cli.app import COMMANDS, load
 from dpsumm.data.words import parse_owners
+from dpsumm.papers import Auction, Requests
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.protocols import Auction, Offers, Pool, Requests
+from dpsumm.summary.protocols import Offers, Pool
 from dpsumm.summary.protocols.choose import choose_protocol
 from dpsumm.summary.words import Name
 from helpers.disk import full_for

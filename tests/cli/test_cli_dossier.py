@@ -13,11 +13,12 @@ import pytest
 import dpsumm
 from dpsumm import Column, Ledger, Schema
 from dpsumm.audit.suite import audits
+from dpsumm.papers import Auction, Requests
 from dpsumm.privacy.events import Charge, Protected, Pure
 from dpsumm.privacy.record import code_digest
 from dpsumm.report.audits import AuditResults, Result
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Greedy, Pool, Requests, Uniform
+from dpsumm.summary.protocols import Greedy, Pool, Uniform
 from helpers.command_line import dpsumm as command
 
 MODEL = "weights of a model of 2 classes, 900 points (model)"

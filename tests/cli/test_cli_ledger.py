@@ -8,8 +8,8 @@ import pytest
 
 from dpsumm import Ledger, summarize
 from dpsumm.cli import main
+from dpsumm.papers import Auction, Requests
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Requests
 
 
 def run(*arguments):

@@ -107,7 +107,7 @@ def test_a_student_in_place_changes_neither_points_nor_other_candidates(monkeypa
     assert model.candidates[2:] == alone.candidates
 
 
-@pytest.mark.parametrize("protocol", [dpsumm.Offers(), dpsumm.Pool(), dpsumm.summary.Auction()])
+@pytest.mark.parametrize("protocol", [dpsumm.Offers(), dpsumm.Pool(), dpsumm.papers.Auction()])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_summarize_leaves_the_arrays_it_is_given(points, protocol):
     owners = {f"o{i}": np.random.default_rng(i).normal(size=(80, 2)) for i in range(3)}

@@ -7,7 +7,7 @@ import pytest
 from evidence.ensemble import baselines
 from evidence.ensemble.baselines import Held
 
-from dpsumm.ensemble.paper import inside
+from dpsumm.ensemble.students.bases import inside
 from dpsumm.ensemble.students.spectral import Spectral
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy.accounting import gaussian_noise_multiplier

@@ -14,8 +14,8 @@ from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError, 
 from dpsumm.exchange.across import answer_all
 from dpsumm.exchange.journal import Journal
 from dpsumm.exchange.messages import Describe, Expect
+from dpsumm.papers import Auction
 from dpsumm.privacy import Ledger
-from dpsumm.summary import Auction
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points, SendRequest
 from dpsumm.summary.protocols.wire import decode, encode

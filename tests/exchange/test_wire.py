@@ -13,10 +13,9 @@ from dpsumm.data.inputs import read_table
 from dpsumm.data.kinds.along import MOST_CHARACTERS
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import MAX_TEXT, kind_of
+from dpsumm.papers import Auction, Mwem, Requests
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary import Auction
-from dpsumm.summary.mechanisms import Mwem
-from dpsumm.summary.protocols import Owner, Requests
+from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.release import Release

@@ -23,10 +23,10 @@ from dpsumm.ensemble.updates.messages import UpdateTask
 from dpsumm.errors import RefusedError
 from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.exchange.saving import saving
+from dpsumm.papers import Auction
 from dpsumm.privacy.policy import Consumer, Policy
 from dpsumm.privacy.receipt import ANSWERED, Asked
 from dpsumm.privacy.receipts import Receipts
-from dpsumm.summary import Auction
 from dpsumm.summary.protocols import Owner, Protocol
 from dpsumm.summary.silos import summarize_silos
 from dpsumm.vertical.helper import Helper

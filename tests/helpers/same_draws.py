@@ -27,7 +27,7 @@ DRAWING = (
     "dpsumm.privacy.release.annex",
     "dpsumm.privacy.release.noise",
     "dpsumm.vertical.model",
-    "dpsumm.vertical.dpvi.method",
+    "dpsumm.papers.dpvi.method",
 )
 
 

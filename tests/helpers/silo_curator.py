@@ -12,7 +12,7 @@ from dpsumm import RBF, Offers, Schema
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError
 from dpsumm.exchange.across import Channel, answer_all
-from dpsumm.summary import Auction
+from dpsumm.papers import Auction
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.silos import summarize_silos
 

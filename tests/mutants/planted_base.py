@@ -16,7 +16,7 @@ CURVES = P + "privacy/curves.py"
 SAMPLER = P + "kernels/noise.py"
 FILE, CHAIN, SILOS = P + "privacy/book.py", P + "privacy/chain.py", P + "vertical/silos.py"
 TRAINING = P + "ensemble/ballots.py"
-ROUNDS, SUMMARIES = (P + f"summary/protocols/auction/{x}.py" for x in ("curator", "releases"))
+ROUNDS, SUMMARIES = (P + f"papers/auction/{x}.py" for x in ("curator", "releases"))
 FRAME, KINDS = P + "data/frame.py", P + "data/kinds/"
 KIND, LABEL = KINDS + "kind.py", KINDS + "label.py"
 

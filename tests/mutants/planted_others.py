@@ -4,13 +4,13 @@ from planted_base import (
     ACCOUNTING,
     BOOK,
     GAUSS,
-    MECH,
     MODEL,
     NOISE,
     OWNER,
     PLAN,
     SGD,
     VOTES,
+    P,
     bug,
     kept,
 )
@@ -183,7 +183,7 @@ bug(
     "X23",
     "mwem",
     "measurement charged for one vector",
-    MECH,
+    P + "papers/auction/mwem.py",
     "(events.Pure(moved * self.epsilon_measure), self.iterations)",
     "(events.Pure(self.epsilon_measure), self.iterations)",
 )
@@ -191,7 +191,7 @@ bug(
     "X24",
     "mwem",
     "selection charged for half its range",
-    MECH,
+    P + "papers/auction/mwem.py",
     "(events.BoundedRange(2 * moved * self.epsilon_select)",
     "(events.BoundedRange(moved * self.epsilon_select)",
 )

@@ -239,7 +239,7 @@ bug(
     "E5",
     "export",
     "points are not shortened",
-    P + "ensemble/paper.py",
+    P + "ensemble/students/bases.py",
     "    scaled = scaled / np.maximum(1.0, np.linalg.norm(scaled, axis=1, keepdims=True))\n",
     "",
 )

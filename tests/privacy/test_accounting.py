@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers import Mwem
+from dpsumm.papers.auction.published import published_epsilon
 from dpsumm.privacy import curves
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.privacy.events import (
@@ -27,8 +29,6 @@ from dpsumm.privacy.events import (
     NonPrivate,
     Pure,
 )
-from dpsumm.summary.mechanisms import Mwem
-from dpsumm.summary.protocols.auction.published import published_epsilon
 from dpsumm.summary.release import SUMMARY, TARGET
 
 

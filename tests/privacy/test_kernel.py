@@ -231,7 +231,7 @@ ELSEWHERE = {
 UNPAID = {
     "summary/mechanisms.py": "public seed points of an auction",
     "ensemble/baselines.py": "comparisons on data at hand",
-    "vertical/dpvi/method.py": "a reference without a ledger",
+    "papers/dpvi/method.py": "a reference without a ledger",
 }
 
 

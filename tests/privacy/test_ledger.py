@@ -529,7 +529,7 @@ def test_the_file_holds_nothing_of_the_data(tmp_path):
     target[7] = planted
     owners = {"a": target[:20] + 1e-3, "b": target[20:] * 1.01}
     dpsumm.summarize(owners, target, size=5, kernel=RBF(0.2), ledger=path)
-    auction = dpsumm.summary.Auction(n_features=8, requests=dpsumm.summary.Requests.PRIVATE)
+    auction = dpsumm.papers.Auction(n_features=8, requests=dpsumm.papers.Requests.PRIVATE)
     dpsumm.summarize(owners, target, size=5, kernel=RBF(0.2), ledger=path, protocol=auction)
     data = path.read_bytes()
     assert len(data) > 4096

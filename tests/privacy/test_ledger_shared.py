@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpsumm.errors import BudgetExceededError, ProtocolError
+from dpsumm.papers import Auction, Requests
 from dpsumm.privacy import Charge, Ledger, Protected, Pure
-from dpsumm.summary import Auction, Requests
 from helpers import transcripts
 
 

@@ -12,8 +12,8 @@ import dpsumm
 from dpsumm import RBF, Column, Schema
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers import Auction, Requests
 from dpsumm.privacy import Ledger, weak
-from dpsumm.summary import Auction, Requests
 from dpsumm.summary.silos import summarize_silos
 from helpers.command_line import dpsumm as command
 from helpers.silo_curator import Loopback

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpsumm.vertical.dpvi.fixed import multiply, to_fixed, to_float
+from dpsumm.papers.dpvi.fixed import multiply, to_fixed, to_float
 
 BITS, LOW = np.int64(32), np.int64(0xFFFFFFFF)
 

@@ -20,9 +20,9 @@ from dpsumm.audit.changed_noise import ChangedNoise, share_of
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.terms import Terms
+from dpsumm.papers import Auction
 from dpsumm.privacy import Ledger, Protected, Unit
 from dpsumm.privacy.release import PaidNoise, Sums
-from dpsumm.summary import Auction
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.models import sgd
 from dpsumm.summary.models.noise import SMOOTHING, calibrated

@@ -207,7 +207,7 @@ def test_right_noise_is_let_through(seed):
 
 # What is charged and is no noisy sum, and the test that looks at its law.
 ELSEWHERE = {
-    "request bits": "tests/summary/test_requests.py",
+    "request bits": "tests/papers/test_requests.py",
 }
 
 

@@ -16,7 +16,8 @@ from dpsumm import RBF, Offers, Pool, Schema, summarize
 from dpsumm.data import Stream
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary import Auction, Embedding, Greedy, Summary
+from dpsumm.papers import Auction
+from dpsumm.summary import Embedding, Greedy, Summary
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.owner import points_of
 from dpsumm.summary.protocols.wire import decode, encode

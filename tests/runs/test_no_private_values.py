@@ -20,10 +20,11 @@ from dpsumm.data.column import Column
 from dpsumm.data.inputs import read_inputs
 from dpsumm.data.schema import Schema
 from dpsumm.errors import DpsummError
+from dpsumm.papers import Mwem
 from dpsumm.privacy import Ledger
 from dpsumm.summary import written
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.mechanisms import Exact, Mwem
+from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import Bids, Points
 from dpsumm.summary.protocols.owner import Owner, points_of
@@ -78,11 +79,11 @@ PROTOCOLS = [
     dpsumm.Pool(),
     dpsumm.summary.Uniform(),
     dpsumm.summary.Greedy(),
-    dpsumm.summary.Auction(n_features=8),
-    dpsumm.summary.Auction(
-        n_features=8, requests=dpsumm.summary.Requests.WINNER, target_release=Exact()
+    dpsumm.papers.Auction(n_features=8),
+    dpsumm.papers.Auction(
+        n_features=8, requests=dpsumm.papers.Requests.WINNER, target_release=Exact()
     ),
-    dpsumm.summary.Auction.published(4),
+    dpsumm.papers.Auction.published(4),
 ]
 
 
@@ -327,7 +328,7 @@ def test_protocol_errors_show_no_value(world):
     arrays = {name: points for name, (points, _) in owners.items()}
     with Ledger() as book:
         setting = transcripts.setting_of(target, dict.fromkeys(owners, 20), book, size=4)
-        curator = dpsumm.summary.Auction(n_features=8).curator(setting)
+        curator = dpsumm.papers.Auction(n_features=8).curator(setting)
         roles = transcripts.roles_of(arrays, target)
         for name, request in curator.send().items():
             curator.receive(name, roles[name].answer(request))

@@ -255,7 +255,7 @@ def test_adult_a_model_that_may_be_shown_and_a_summary_that_cannot_give_one(adul
     owners = {f"office {i}": rest.iloc[i::4] for i in range(4)}
     classes = ["<=50K", ">50K"]
     given = {"size": 4000, "schema": ADULT, "delta": 1e-5}
-    auction = dpsumm.summary.Auction(reselect=False, batch=4000)
+    auction = dpsumm.papers.Auction(reselect=False, batch=4000)
     summary = dpsumm.summarize(owners, target, protocol=auction, **given)
     model = summary.private_model(classes, epsilon=1.0)
     assert summary.privacy.epsilon(1e-5, protected="owners") <= 1

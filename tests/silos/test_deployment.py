@@ -38,7 +38,7 @@ def test_the_auction_equals_that_of_one_process(deployment):
     folder = curator_file(deployment, out="auction.parquet")
     run = deployment.begin(seed=3, protocol="auction", batch=12, **{"requests": "all"})
     assert deployment.finish(run) == "finished:completed"
-    protocol = dpsumm.summary.Auction(batch=12)
+    protocol = dpsumm.papers.Auction(batch=12)
     assert_same(
         pl.read_parquet(folder / "auction.parquet"),
         here(deployment, NAMES, seed=3, protocol=protocol),

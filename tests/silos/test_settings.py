@@ -14,7 +14,7 @@ from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
 from dpsumm.flower.tasks import NAMES, learn, task_of
 from dpsumm.flower.tasks.summarize import Summarize
 from dpsumm.flower.trial import make_trial
-from dpsumm.summary import Auction, Requests
+from dpsumm.papers import Auction, Requests
 
 PROJECT = Path(__file__).parents[2] / "deploy" / "flower" / "pyproject.toml"
 DEFAULTS = tomllib.loads(PROJECT.read_text())["tool"]["flwr"]["app"]["config"]

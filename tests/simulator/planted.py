@@ -10,10 +10,10 @@ from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.errors import BudgetExceededError
 from dpsumm.exchange import across, codec, post
 from dpsumm.exchange.journal import Journal
+from dpsumm.papers.auction.curator import AuctionCurator
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.receipts import Receipts
 from dpsumm.privacy.release import PaidNoise
-from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.offers import OffersCurator
 from dpsumm.summary.result import Summary
 from dpsumm.vertical import sums

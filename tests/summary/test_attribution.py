@@ -8,7 +8,8 @@ import pytest
 
 import dpsumm
 from dpsumm import RBF, Offers, Pool
-from dpsumm.summary import Auction, Greedy, worth
+from dpsumm.papers import Auction
+from dpsumm.summary import Greedy, worth
 from reference import dense
 
 

@@ -8,7 +8,7 @@ import pytest
 import dpsumm
 from dpsumm import RBF, Column, Offers, Schema
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary import Auction
+from dpsumm.papers import Auction
 from dpsumm.summary.kernel import median_squared_distance
 
 

@@ -9,7 +9,8 @@ from scipy import stats
 import dpsumm
 from dpsumm import RBF, Offers, Pool
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary import Auction, Embedding
+from dpsumm.papers import Auction
+from dpsumm.summary import Embedding
 from helpers.chance import FALSE_ALARM
 from reference import dense
 from reference.attack import read_features

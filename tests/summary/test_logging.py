@@ -9,8 +9,8 @@ import dpsumm
 PROTOCOLS = [
     dpsumm.Offers(),
     dpsumm.Pool(),
-    dpsumm.summary.Auction(),
-    dpsumm.summary.Auction(requests=dpsumm.summary.Requests.PRIVATE, epsilon_owners=4.0),
+    dpsumm.papers.Auction(),
+    dpsumm.papers.Auction(requests=dpsumm.papers.Requests.PRIVATE, epsilon_owners=4.0),
 ]
 
 

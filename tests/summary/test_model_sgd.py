@@ -10,10 +10,11 @@ from scipy import stats
 import dpsumm
 from dpsumm import Offers
 from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.papers import Auction
 from dpsumm.privacy import Gaussian
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.release import PaidNoise
-from dpsumm.summary import Auction, DpSgd, Uniform
+from dpsumm.summary import DpSgd, Uniform
 from dpsumm.summary.models import sgd
 from dpsumm.summary.models.training import Examples, parts
 from helpers.chance import FALSE_ALARM

@@ -10,8 +10,9 @@ from dpsumm import kernels
 from dpsumm.data.marks import Marks
 from dpsumm.data.table import read_table
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers import Mwem
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.mechanisms import Exact, Mwem
+from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap, OfferRequest
 from dpsumm.summary.protocols.owner import Owner, offers

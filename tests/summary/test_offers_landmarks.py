@@ -16,10 +16,10 @@ from dpsumm.data import Stream
 from dpsumm.data.inputs import read_inputs
 from dpsumm.data.schema import uniform_points
 from dpsumm.errors import InvalidParameterError, ProtocolError
+from dpsumm.papers import Auction, Mwem
 from dpsumm.privacy import Ledger
-from dpsumm.summary import Auction
 from dpsumm.summary.embedding import Embedding
-from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
+from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.features import are_worth_it, features_of
 from dpsumm.summary.protocols.messages import FeatureMap, LandmarkMap

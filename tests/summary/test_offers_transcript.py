@@ -7,9 +7,9 @@ import pytest
 
 from dpsumm import Offers, Pool
 from dpsumm.errors import ProtocolError
+from dpsumm.papers import Mwem
 from dpsumm.privacy import Ledger
 from dpsumm.summary import Greedy, Uniform
-from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.offers import OffersCurator
 from helpers import transcripts

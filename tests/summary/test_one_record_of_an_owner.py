@@ -5,8 +5,8 @@ import pytest
 
 import dpsumm
 from dpsumm import Column, Schema
+from dpsumm.papers import Auction, Requests
 from dpsumm.summary.mechanisms import Exact
-from dpsumm.summary.protocols import Auction, Requests
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

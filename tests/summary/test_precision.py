@@ -20,8 +20,8 @@ from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.exchange.driver import run_in_process
 from dpsumm.kernels import RandomFeatures
+from dpsumm.papers.auction.curator import AuctionCurator
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.features import Scores
 from dpsumm.summary.protocols.messages import FeatureMap
 from dpsumm.summary.protocols.owner import Owner
@@ -31,7 +31,7 @@ from helpers.settings import setting_of
 NAMES = ["x0", "x1", "x2"]
 BOUNDS = {name: (-6.0, 6.0) for name in NAMES}
 SINGLE, DOUBLE = np.float32, np.float64
-PROTOCOLS = [dpsumm.Offers(), dpsumm.summary.Auction(), dpsumm.Pool(), dpsumm.summary.Greedy()]
+PROTOCOLS = [dpsumm.Offers(), dpsumm.papers.Auction(), dpsumm.Pool(), dpsumm.summary.Greedy()]
 
 
 def numbers(n, shift, seed):
@@ -75,7 +75,7 @@ def test_offers_are_asked_for_with_the_same_bytes_whatever_precision_others_have
 
 def test_the_auctions_target_is_the_same_whatever_precision_others_have(monkeypatch):
     first = [
-        messages_to_a(dpsumm.summary.Auction(), dtype_b, dtype_target, monkeypatch)[0][0]
+        messages_to_a(dpsumm.papers.Auction(), dtype_b, dtype_target, monkeypatch)[0][0]
         for dtype_b in (SINGLE, DOUBLE)
         for dtype_target in (SINGLE, DOUBLE)
     ]
@@ -163,7 +163,7 @@ def test_values_are_cast_before_they_are_encoded(tmp_path):
     with Ledger(None, delta=1e-5) as book:
         given = {"columns": schema.names, "schema": schema, "kernel": dpsumm.RBF(1.0), "size": 20}
         setting = setting_of(goal.scaled, dict.fromkeys("ab", len(table)), book, **given)
-        curator = dpsumm.summary.Auction().curator(setting)
+        curator = dpsumm.papers.Auction().curator(setting)
         assert isinstance(curator, AuctionCurator)
         owners = {name: Owner(replace(table, name=name)) for name in "ab"}
         assert len(run_in_process(curator, owners).records) == 20

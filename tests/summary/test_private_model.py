@@ -11,8 +11,9 @@ import pytest
 import dpsumm
 from dpsumm import RBF, Ledger, Offers, Pool
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
+from dpsumm.papers import Auction
 from dpsumm.privacy import Approximate, Observer, Protected
-from dpsumm.summary import Auction, Greedy, Protocol, Uniform
+from dpsumm.summary import Greedy, Protocol, Uniform
 from dpsumm.summary.models import model as models
 from dpsumm.summary.models import perturbation
 from dpsumm.summary.models.objective import Objective

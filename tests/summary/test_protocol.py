@@ -8,7 +8,8 @@ import pytest
 from dpsumm import RBF, Pool, summarize
 from dpsumm.data import Stream
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary import Auction, Protocol
+from dpsumm.papers import Auction
+from dpsumm.summary import Protocol
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.draws import DrawCurator
 from helpers.silo_curator import Loopback, run

@@ -9,8 +9,9 @@ from dpsumm import RBF, Offers, Pool
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Request
+from dpsumm.papers import Auction
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary import Auction, Greedy, Uniform
+from dpsumm.summary import Greedy, Uniform
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, Points
 from helpers.settings import setting_of

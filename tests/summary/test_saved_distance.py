@@ -9,7 +9,7 @@ import pytest
 
 import dpsumm
 
-PROTOCOLS = [dpsumm.Pool(), dpsumm.Offers(), dpsumm.summary.Auction()]
+PROTOCOLS = [dpsumm.Pool(), dpsumm.Offers(), dpsumm.papers.Auction()]
 
 
 def files(summary, folder):

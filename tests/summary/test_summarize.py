@@ -10,8 +10,9 @@ import pytest
 
 import dpsumm
 from dpsumm import RBF, Offers, Pool, kernels
+from dpsumm.papers import Auction, Requests
 from dpsumm.report.notes import Severity
-from dpsumm.summary import Auction, Greedy, Requests, Uniform
+from dpsumm.summary import Greedy, Uniform
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.settings import held_to
 

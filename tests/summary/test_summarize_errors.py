@@ -9,8 +9,8 @@ import pytest
 import dpsumm
 from dpsumm import RBF, Offers, Pool
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.summary import Auction, Requests
-from dpsumm.summary.mechanisms import Gaussian, Mwem
+from dpsumm.papers import Auction, Mwem, Requests
+from dpsumm.summary.mechanisms import Gaussian
 
 SECRETS = (987654.321, -445566.75, 0.000123321)
 TRACES = ("98765", "44556", "1233")

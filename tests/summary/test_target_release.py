@@ -12,12 +12,13 @@ from scipy import stats
 import dpsumm
 from dpsumm import kernels
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.papers import Mwem
 from dpsumm.privacy import Charge, Ledger, Protected, Pure, Seeded, Unit
 from dpsumm.privacy import Gaussian as GaussianEvent
 from dpsumm.privacy import release as kernel
 from dpsumm.privacy.seeds import derived_seed
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
+from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.release import (
     LEVELS,
     SUMMARY,

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dpsumm.audit.auction_worlds import SteeredCurator
 from dpsumm.exchange.messages import Answer
-from dpsumm.summary.protocols.auction.curator import Round
-from dpsumm.summary.protocols.auction.plan import Plan
-from dpsumm.summary.protocols.auction.ranks import Place, best_of
+from dpsumm.papers.auction.curator import Round
+from dpsumm.papers.auction.plan import Plan
+from dpsumm.papers.auction.ranks import Place, best_of
 from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.protocols.messages import Bids
 

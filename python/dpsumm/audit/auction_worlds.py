@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from dpsumm.audit.settings import Unbooked, setting
 from dpsumm.data.inputs import read_inputs
+from dpsumm.papers.auction.auction import Auction
+from dpsumm.papers.auction.curator import AuctionCurator, Round
+from dpsumm.papers.auction.requests import Profile
 from dpsumm.privacy.events import Event
 from dpsumm.summary.mechanisms import Exact
-from dpsumm.summary.protocols.auction.auction import Auction
-from dpsumm.summary.protocols.auction.curator import AuctionCurator, Round
-from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.messages import BidRequest
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.release import Draw, Mechanism, Release, Sensitivity

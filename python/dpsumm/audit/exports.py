@@ -11,7 +11,7 @@ from dpsumm.audit.samples import Scores
 from dpsumm.audit.settings import DELTA, EPSILON
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
 from dpsumm.ensemble.messages import NoisyVotes
-from dpsumm.ensemble.paper import inside
+from dpsumm.ensemble.students.bases import inside
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsumm.summary.protocols import Auction, Curator, Offers, Pool, Protocol, Setting
+from dpsumm.papers import Auction
+from dpsumm.summary.protocols import Curator, Offers, Pool, Protocol, Setting
 from dpsumm.summary.stability import Stability
 
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from dpsumm.audit.samples import Scores
 from dpsumm.audit.settings import DELTA, EPSILON, Unbooked, setting
 from dpsumm.data.inputs import read_inputs
+from dpsumm.papers.auction.auction import Auction
+from dpsumm.papers.auction.curator import AuctionCurator
+from dpsumm.papers.auction.plan import Plan
+from dpsumm.papers.auction.requests import Profile, Requests
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.mechanisms import Exact, Gaussian
-from dpsumm.summary.protocols.auction.auction import Auction
-from dpsumm.summary.protocols.auction.curator import AuctionCurator
-from dpsumm.summary.protocols.auction.plan import Plan
-from dpsumm.summary.protocols.auction.requests import Profile, Requests
 from dpsumm.summary.protocols.curator import Curator, Setting, frequency_seed
 from dpsumm.summary.protocols.features import random_features
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap, OfferRequest, SendRequest

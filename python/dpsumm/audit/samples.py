@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.audit.settings import DELTA, EPSILON, setting
+from dpsumm.papers import Mwem
+from dpsumm.papers.auction.auction import Auction
+from dpsumm.papers.auction.curator import AuctionCurator
+from dpsumm.papers.auction.requests import Requests, gaussian_threshold
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Event
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.mechanisms import Gaussian, Mwem
-from dpsumm.summary.protocols.auction.auction import Auction
-from dpsumm.summary.protocols.auction.curator import AuctionCurator
-from dpsumm.summary.protocols.auction.requests import Requests, gaussian_threshold
+from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.release import SUMMARY, TARGET, Draw, Mechanism, Sensitivity
 
 Scores = NDArray[np.float64]

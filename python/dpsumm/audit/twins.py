@@ -11,9 +11,9 @@ import numpy as np
 
 from dpsumm.audit.runs import steepest
 from dpsumm.exchange.messages import Request
-from dpsumm.summary.mechanisms import Mwem
-from dpsumm.summary.protocols.auction.plan import Plan
-from dpsumm.summary.protocols.auction.requests import Profile
+from dpsumm.papers import Mwem
+from dpsumm.papers.auction.plan import Plan
+from dpsumm.papers.auction.requests import Profile
 from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.offers import OffersCurator
 from dpsumm.summary.release import Draw, Release

@@ -23,12 +23,12 @@ from dpsumm.audit.witness import Search
 from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.messages import CODEC, VOTES, Votes, VoteTask
 from dpsumm.ensemble.once import Once
-from dpsumm.ensemble.paper import minimise, perturbation, sensitivity_of
 from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.across import answer_all
 from dpsumm.exchange.roles import Party
+from dpsumm.papers.hamm import minimise, perturbation, sensitivity_of
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.privacy.events import Gaussian, Unit
 

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from dpsumm.ensemble.comparison import LearningComparison, compare
     from dpsumm.ensemble.messages import NoisyVotes
     from dpsumm.ensemble.model import Model
-    from dpsumm.ensemble.paper import Published, published
     from dpsumm.ensemble.plan import LearningPlan
     from dpsumm.ensemble.saved import SavedModel, load_model
     from dpsumm.ensemble.students import Argmax, Spectral, Student
@@ -21,13 +20,11 @@ __all__ = [
     "Model",
     "NoisyVotes",
     "PrivateEnsembleClassifier",
-    "Published",
     "SavedModel",
     "Spectral",
     "Student",
     "compare",
     "load_model",
-    "published",
 ]
 
 __getattr__, __dir__ = names_of(
@@ -37,7 +34,6 @@ __getattr__, __dir__ = names_of(
         "comparison": "LearningComparison compare",
         "messages": "NoisyVotes",
         "model": "Model",
-        "paper": "Published published",
         "plan": "LearningPlan",
         "saved": "SavedModel load_model",
         "students": "Argmax Spectral Student",

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 from dpsumm.basics.checks import check_number, plain
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
-from dpsumm.ensemble.paper import CONSTANT, inside
 from dpsumm.ensemble.saved import SavedModel, saved_model
-from dpsumm.ensemble.students.bases import Linear
+from dpsumm.ensemble.students.bases import CONSTANT, Linear, inside
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.student import Array
 from dpsumm.privacy import accounting

@@ -9,24 +9,21 @@ if TYPE_CHECKING:
     from dpsumm.summary.embedding import Embedding
     from dpsumm.summary.estimator import Summarizer
     from dpsumm.summary.made_up import MadeUpOwners
-    from dpsumm.summary.mechanisms import Gaussian, Mwem
+    from dpsumm.summary.mechanisms import Gaussian
     from dpsumm.summary.models.sgd import DpSgd
     from dpsumm.summary.plan import PointsPlan
-    from dpsumm.summary.protocols import Auction, Greedy, Protocol, Requests, Uniform
+    from dpsumm.summary.protocols import Greedy, Protocol, Uniform
     from dpsumm.summary.result import Summary
 
 __all__ = [
-    "Auction",
     "Comparison",
     "DpSgd",
     "Embedding",
     "Gaussian",
     "Greedy",
     "MadeUpOwners",
-    "Mwem",
     "PointsPlan",
     "Protocol",
-    "Requests",
     "Summarizer",
     "Summary",
     "Uniform",
@@ -39,10 +36,10 @@ __getattr__, __dir__ = names_of(
         "embedding": "Embedding",
         "estimator": "Summarizer",
         "made_up": "MadeUpOwners",
-        "mechanisms": "Gaussian Mwem",
+        "mechanisms": "Gaussian",
         "models.sgd": "DpSgd",
         "plan": "PointsPlan",
-        "protocols": "Auction Greedy Protocol Requests Uniform",
+        "protocols": "Greedy Protocol Uniform",
         "result": "Summary",
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpsumm.privacy.claims import Claim
 from dpsumm.privacy.events import Protected
 from dpsumm.report.about import About
-from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Uniform
+from dpsumm.summary.protocols import Greedy, Offers, Pool, Uniform
 from dpsumm.summary.protocols.wire import CODEC
 
 _EXACT = "integers; noise drawn exactly, from the operating system's randomness"
@@ -69,6 +69,8 @@ CLAIMS = (
     ),
 )
 
+# Its class is among the papers, which no product imports.
+_AUCTION = "Auction"
 _READING = "reading CSV: every record alone"
 _READ = "The curator reads only records that owners sent, and no owner sees another's records."
 
@@ -82,7 +84,7 @@ ABOUT = About(
             "fixed without looking at any owner's records. The curator sends owners nothing after "
             "the broadcast: no thanks, count, payment or second request.",
         ),
-        Auction.name: (
+        _AUCTION: (
             "No more owners pool what they see than the settings' coalition says. Owners outside "
             "it follow the protocol. Failures, and their times, do not depend on records.",
         ),
@@ -94,7 +96,7 @@ ABOUT = About(
     claims=CLAIMS,
     audits={
         Offers.name: ("Offers: silence, whatever others hold", _READING),
-        **dict.fromkeys((one.name for one in (Auction, Pool, Uniform, Greedy)), (_READING,)),
+        **dict.fromkeys((_AUCTION, Pool.name, Uniform.name, Greedy.name), (_READING,)),
     },
     conditions=(
         "The curator is trusted, and so is the consumer: both see, as they are, the records that "

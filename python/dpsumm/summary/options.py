@@ -135,7 +135,6 @@ class Method:
 
     def chosen(self, epsilon_owners: float | None) -> Protocol:
         """Return the protocol, and refuse options that it would ignore."""
-        from dpsumm.summary.protocols import Requests
         from dpsumm.summary.protocols.choose import choose_protocol
 
         return choose_protocol(
@@ -146,7 +145,7 @@ class Method:
             features=self.features,
             n_features=self.n_features,
             sample=None if self.sample is None else _public_sample(self.sample),
-            requests=None if self.requests is None else Requests(self.requests.value),
+            requests=None if self.requests is None else self.requests.value,
             batch=self.batch,
             epsilon_owners=epsilon_owners,
         )

@@ -79,7 +79,7 @@ def hidden_pairs(released: Released) -> list[tuple[int, int]]:
 
 
 def unexplained(table: NDArray[Any], records: float, one: Floats, other: Floats) -> Floats:
-    """Return what a table has beyond independent columns of these shares, centred both ways.
+    """Return a table less that of independent columns with these shares, centred both ways.
 
     Most of the error in the shares is in the means that centring removes. All sums are exact, so
     every processor returns the same bits.

@@ -9,10 +9,10 @@ import polars as pl
 from dpsumm import RBF, Column, Offers, Schema
 from dpsumm.data.inputs import read_owners
 from dpsumm.errors import ProtocolError
+from dpsumm.papers import Auction
 from dpsumm.privacy import Ledger
 from dpsumm.privacy.receipt import Asked
 from dpsumm.privacy.receipts import Receipts
-from dpsumm.summary import Auction
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import BidRequest, OfferRequest, Points
 from dpsumm.summary.protocols.wire import CODEC

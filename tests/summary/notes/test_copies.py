@@ -118,7 +118,7 @@ def test_a_target_that_was_pasted_twice_hides_no_copies_and_is_told_of(rng):
     "protocol",
     [
         dpsumm.Offers(n_features=64),
-        dpsumm.summary.Auction(batch=5, n_features=16),
+        dpsumm.papers.Auction(batch=5, n_features=16),
         dpsumm.Pool(),
         GREEDY,
     ],
@@ -144,7 +144,7 @@ def test_copies_of_the_target_are_left_out_at_no_cost(rng, protocol):
 
 def test_copies_cannot_be_left_out_while_messages_follow_or_if_nothing_is_left(rng):
     target = frame(rng)
-    first = dpsumm.summary.Auction(batch=5, n_features=16, reselect=False)
+    first = dpsumm.papers.Auction(batch=5, n_features=16, reselect=False)
     with pytest.raises(InvalidParameterError, match="reselect=True"):
         run([target], target, protocol=first, drop_target_copies=True)
     with pytest.raises(ProtocolError, match="Leave out the owner"):

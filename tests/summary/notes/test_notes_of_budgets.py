@@ -40,10 +40,10 @@ def test_such_a_budget_is_an_alarm_or_refused(rng):
 
 
 def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
-    winner = dpsumm.summary.Auction(batch=5, n_features=16, requests="winner")
+    winner = dpsumm.papers.Auction(batch=5, n_features=16, requests="winner")
     summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner, allow_weak_privacy=True)
     assert found(summary, "Epsilon ∞ between owners promises next to nothing") is ALARM
-    everybody = dpsumm.summary.Auction(batch=5, n_features=16)
+    everybody = dpsumm.papers.Auction(batch=5, n_features=16)
     assert found(run([frame(rng)] * 2, frame(rng), protocol=everybody), "between owners") is None
 
 
@@ -51,7 +51,7 @@ def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
 def test_requests_without_a_guarantee_are_refused_unless_accepted(rng, tmp_path, rule):
     """By a property of the protocol, so that whoever refuses a weak budget refuses these, too."""
     batch = 1 if rule == "published" else 5
-    protocol = dpsumm.summary.Auction(batch=batch, n_features=16, requests=rule)
+    protocol = dpsumm.papers.Auction(batch=batch, n_features=16, requests=rule)
     given = {"protocol": protocol}
     owners, target, path = [frame(rng), frame(rng)], frame(rng), tmp_path / "books"
     dpsumm.Ledger.create(path).close()
@@ -107,7 +107,7 @@ def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp
 def test_the_owners_budget_is_judged_as_the_targets_is(rng, tmp_path):
     owners, target, path = [frame(rng), frame(rng)], frame(rng), tmp_path / "books"
     dpsumm.Ledger.create(path).close()
-    given = {"delta": 1e-5, "protocol": dpsumm.summary.Auction(epsilon_owners=50.0, n_features=8)}
+    given = {"delta": 1e-5, "protocol": dpsumm.papers.Auction(epsilon_owners=50.0, n_features=8)}
     with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 .*allow_weak_privacy"):
         run(owners, target, ledger=path, **given)
     with dpsumm.Ledger(path) as book:
@@ -118,7 +118,7 @@ def test_the_owners_budget_is_judged_as_the_targets_is(rng, tmp_path):
     with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 promises"):
         # Before an owner is asked: there is no channel.
         summarize_silos(None, ["a"], target, schema=schema, size=10, **given)
-    usual = dpsumm.summary.Auction(n_features=8)
+    usual = dpsumm.papers.Auction(n_features=8)
     assert found(run(owners, target, protocol=usual), "next to nothing") is None
 
 
@@ -163,6 +163,6 @@ def test_such_a_budget_is_a_warning_and_no_refusal(rng):
     summary = run([frame(rng), frame(rng)], frame(rng), **given)
     assert found(summary, "Epsilon 8 promises little") is WARNING
     assert found(summary, "Delta 0.00833333 is 0.5 / 60") is WARNING
-    auction = dpsumm.summary.Auction(epsilon_owners=6.0, n_features=8)
+    auction = dpsumm.papers.Auction(epsilon_owners=6.0, n_features=8)
     summary = run([frame(rng), frame(rng)], frame(rng), protocol=auction, delta=1e-5)
     assert found(summary, "between owners promises little") is WARNING

@@ -104,7 +104,7 @@ def test_points_chosen_for_noise_are_not_called_few(rng):
         dpsumm.Offers(),
         dpsumm.Offers(features="random", n_features=64),
         dpsumm.Offers(release=Exact()),
-        dpsumm.summary.Auction(batch=5, n_features=64),
+        dpsumm.papers.Auction(batch=5, n_features=64),
     ],
     ids=lambda protocol: repr(protocol)[:60],
 )
@@ -138,7 +138,7 @@ def test_the_noise_explains_the_same_target_and_no_other(rng):
         assert mechanism.fits(draw, made)
         assert not half.fits(draw, made)
     assert not mechanism.fits(replace(draw, points=points + 9), made)
-    assert dpsumm.summary.Mwem.published(0.1, 3).fits(draw, made) is None
+    assert dpsumm.papers.Mwem.published(0.1, 3).fits(draw, made) is None
 
 
 @pytest.mark.parametrize(("size", "severity"), [(1, WARNING), (7, WARNING), (9, None)])

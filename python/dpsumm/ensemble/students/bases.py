@@ -18,6 +18,9 @@ from dpsumm import kernels
 
 Array = NDArray[np.float64]
 
+# The bias is a constant feature inside the norm bound: appended after clipping it would break the
+# sensitivity.
+CONSTANT = 0.3
 # Eigenvalues below this part of the largest are numerical noise.
 _RANK = 1e-7
 # Paired frequencies of a random-features basis; its bandwidths in units of the points' own.
@@ -29,6 +32,14 @@ _NEIGHBOURS, _LEADING = 10, 100
 CUTS = (10, 20, 30, 50, 99)
 # Above these the eigen-solver stalls, or distances take minutes: there is no graph then.
 _MOST_COMPONENTS, _MOST_ITERATIONS, MOST_GRAPH_POINTS = 20, 20, 20_000
+
+
+def inside(points: Array, radius: float) -> Array:
+    """Return points as features of norm at most 1, with the constant among them, (n, d + 1)."""
+    scaled = points / radius
+    scaled = scaled / np.maximum(1.0, np.linalg.norm(scaled, axis=1, keepdims=True))
+    constant = np.full((len(points), 1), CONSTANT)
+    return np.hstack([math.sqrt(1 - CONSTANT**2) * scaled, constant])
 
 
 class Features(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +18,7 @@ from dpsumm.exchange.roles import Party
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader
 from dpsumm.flower.tasks.task import Own, Task, Trial
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Protocol, Requests
+from dpsumm.summary.protocols import Protocol
 from dpsumm.summary.protocols.choose import choose_protocol
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.silos import PRECISION, summarize_silos
@@ -116,30 +116,25 @@ class Summarize(Task):
 
 
 def _protocol(get: Reader, size: int) -> Protocol:
-    requests, spread = get("requests", str), get("spread", float)
+    spread = get("spread", float)
     try:
-        name, rule = Name(get("protocol", str)), Requests(requests) if requests else None
+        name = Name(get("protocol", str))
     except ValueError:
         raise InvalidParameterError(
-            "run configuration: protocol must be offers or auction, requests all, private or empty"
+            "run configuration: protocol must be offers or auction"
         ) from None
-    protocol = choose_protocol(
+    chosen = choose_protocol(
         name,
         size,
         reads_per_record=get("reads-per-record", float) or None,
         spread=None if spread == -1 else spread,
         features=get("features", str) or None,
         n_features=get("n-features", int) or None,
-        requests=rule,
+        requests=get("requests", str) or None,
         batch=get("batch", int) or None,
         epsilon_owners=get("epsilon-owners", float) or None,
+        spare_rounds=get("spare-rounds", int) or None,
     )
-    spare = get("spare-rounds", int)
-    if isinstance(protocol, Auction):
-        return replace(protocol, spare_rounds=spare)
-    if spare or not protocol.silos:
-        raise InvalidParameterError(
-            "run configuration: protocol must be offers or auction, and spare-rounds are the "
-            "auction's"
-        )
-    return protocol
+    if not chosen.silos:
+        raise InvalidParameterError("run configuration: protocol must be offers or auction")
+    return chosen

@@ -52,13 +52,13 @@ ANNEX = (
         "mean of a user's own mechanism, MWEM, or none",
         "`Offers(release=...)`, `Auction(target_release=..., summary_release=...)`",
         "privacy/auction.md",
-        "tests/summary/test_mwem_release.py",
+        "tests/papers/test_mwem_release.py",
     ),
     Entry(
         "request coins",
         '`protocol="auction"`',
         "privacy/auction.md",
-        "tests/summary/test_requests.py",
+        "tests/papers/test_requests.py",
     ),
     Entry(
         "objective perturbation",

@@ -1,11 +1,9 @@
 """Protocols as roles without I/O: messages in, messages out.
 
-``curator.py`` and ``owner.py`` hold what protocols share; ``offers.py``, ``auction.py`` and
-``draws.py`` have the rest of each.
+``curator.py`` and ``owner.py`` hold what protocols share. ``offers.py`` and ``draws.py`` have the
+rest of each. The paper's is `dpsumm.papers.Auction`.
 """
 
-from dpsumm.summary.protocols.auction.auction import Auction
-from dpsumm.summary.protocols.auction.requests import Requests
 from dpsumm.summary.protocols.curator import CollectingCurator, Curator, Selection, Setting
 from dpsumm.summary.protocols.draws import Greedy, Pool, Uniform
 from dpsumm.summary.protocols.offers import Offers
@@ -13,7 +11,6 @@ from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.protocols.protocol import Protocol
 
 __all__ = [
-    "Auction",
     "CollectingCurator",
     "Curator",
     "Greedy",
@@ -21,7 +18,6 @@ __all__ = [
     "Owner",
     "Pool",
     "Protocol",
-    "Requests",
     "Selection",
     "Setting",
     "Uniform",

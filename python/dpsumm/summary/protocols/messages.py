@@ -166,7 +166,7 @@ class SendRequest(Request):
     """Asks one owner for some of its bids, by one flag a bid. Depends on other owners'
     data.
 
-    Its law is the request rule's (:mod:`dpsumm.summary.protocols.auction.requests`).
+    Its law is the request rule's (:mod:`dpsumm.papers.auction.requests`).
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(

@@ -89,10 +89,10 @@ class Offers(Protocol):
 
     See Also
     --------
-    dpsumm.summary.Auction : Rounds of bids.
+    dpsumm.papers.Auction : Rounds of bids.
     dpsumm.Pool : Random points at epsilon 0.
     dpsumm.summary.Gaussian : The default release.
-    dpsumm.summary.Mwem : Another release.
+    dpsumm.papers.Mwem : Another release.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.vertical.dpvi import fixed
+from dpsumm.papers.dpvi import fixed
 
 Floats = NDArray[np.float64]
 Arithmetic = Literal["float", "mended", "published", "plain"]

@@ -19,7 +19,7 @@ Argument
 Numerics
     Scores are integers without rounding. Request probabilities are multiples of 2**-53.
 Tested by
-    tests/summary/test_auction_stability.py, tests/summary/test_requests.py
+    tests/summary/test_auction_stability.py, tests/papers/test_requests.py
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ from numpy.typing import NDArray
 from dpsumm.basics.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.features import FeatureKind
-from dpsumm.privacy import accounting, portable
-from dpsumm.privacy.events import Protected
-from dpsumm.privacy.release import annex
-from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
-from dpsumm.summary.protocols.auction.asking import Asking
-from dpsumm.summary.protocols.auction.curator import AuctionCurator
-from dpsumm.summary.protocols.auction.plan import Plan
-from dpsumm.summary.protocols.auction.published import published_figure
-from dpsumm.summary.protocols.auction.requests import (
+from dpsumm.papers.auction.asking import Asking
+from dpsumm.papers.auction.curator import AuctionCurator
+from dpsumm.papers.auction.mwem import Mwem
+from dpsumm.papers.auction.plan import Plan
+from dpsumm.papers.auction.published import published_figure
+from dpsumm.papers.auction.requests import (
     PublishedRequests,
     Requests,
     rule_of,
     unguarded,
 )
-from dpsumm.summary.protocols.auction.theorem2 import RoundMwem, Theorem2
+from dpsumm.papers.auction.theorem2 import RoundMwem, Theorem2
+from dpsumm.privacy import accounting, portable
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.release import annex
+from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.protocols.curator import Curator, Setting
 from dpsumm.summary.protocols.protocol import Protocol
 from dpsumm.summary.release import SUMMARY, TARGET, Mechanism
@@ -103,7 +104,7 @@ class Auction(Protocol):
     See Also
     --------
     dpsumm.Offers : One broadcast instead of rounds.
-    dpsumm.summary.Requests : Rules of requests.
+    dpsumm.papers.Requests : Rules of requests.
 
     Examples
     --------
@@ -112,7 +113,7 @@ class Auction(Protocol):
     >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
     >>> target = rng.uniform(0.4, 1, (300, 2))
     >>> summary = dpsumm.summarize(
-    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.summary.Auction(batch=4)
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.papers.Auction(batch=4)
     ... )
     >>> len(summary), summary.privacy.epsilon(1e-5) <= 1
     (12, True)
@@ -252,7 +253,7 @@ class Auction(Protocol):
         >>> import numpy as np, dpsumm
         >>> rng = np.random.default_rng(0)
         >>> owners = [rng.normal(shift, 1, (20, 2)) for shift in (-1, 1)]
-        >>> protocol = dpsumm.summary.Auction.theorem2(1.0, 0.01, 3, 40, a=0.9, dimension=8)
+        >>> protocol = dpsumm.papers.Auction.theorem2(1.0, 0.01, 3, 40, a=0.9, dimension=8)
         >>> summary = dpsumm.summarize(
         ...     owners, rng.normal(1, 1, (30, 2)), size=3, kernel=dpsumm.RBF(0.1),
         ...     protocol=protocol, allow_weak_privacy=True,

@@ -1,7 +1,7 @@
 """The cost of requests in a run of the Auction, and the budget that they leave.
 
 Claim, argument and numerics: ``docs/privacy/auction.md`` (Lemma 3, request rules).
-Tested by: tests/summary/test_requests.py.
+Tested by: tests/papers/test_requests.py.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsumm.privacy import accounting, portable
-from dpsumm.privacy.events import Approximate, Event, NonPrivate
-from dpsumm.privacy.events import Gaussian as GaussianEvent
-from dpsumm.summary.protocols.auction.requests import (
+from dpsumm.papers.auction.requests import (
     Profile,
     PublishedRequests,
     Requests,
@@ -24,6 +21,9 @@ from dpsumm.summary.protocols.auction.requests import (
     unguarded,
     winner_profile,
 )
+from dpsumm.privacy import accounting, portable
+from dpsumm.privacy.events import Approximate, Event, NonPrivate
+from dpsumm.privacy.events import Gaussian as GaussianEvent
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from dpsumm.papers.auction.mwem import Mwem
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Unit
-from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.release import Sensitivity
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpsumm.errors import ProtocolError
+from dpsumm.papers import Auction, Requests
 from dpsumm.privacy import Ledger
-from dpsumm.summary import Auction, Requests
 from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.messages import BidRequest, Bids, SendRequest
 from dpsumm.summary.protocols.owner import points_of

@@ -4,7 +4,7 @@ Claim
     None of ours: what is charged is what the mechanisms spend, as for every `Auction`. The report
     sets the theorem's claim, and the conditions that it makes, next to that.
 Tested by
-    tests/summary/test_theorem2.py
+    tests/papers/test_theorem2.py
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 from dpsumm.basics.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers.auction.mwem import Mwem
 from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Event
-from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.release import SUMMARY, TARGET, Draw, Mechanism, Release, Sensitivity
 

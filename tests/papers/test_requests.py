@@ -9,16 +9,16 @@ import pytest
 from scipy import optimize, stats
 
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy import Gaussian, Ledger, NonPrivate
-from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
-from dpsumm.summary import Auction, Requests
-from dpsumm.summary.protocols.auction.requests import (
+from dpsumm.papers import Auction, Requests
+from dpsumm.papers.auction.requests import (
     Profile,
     gaussian_threshold,
     one_round_profile,
     published_profile,
     winner_profile,
 )
+from dpsumm.privacy import Gaussian, Ledger, NonPrivate
+from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from helpers.settings import setting_of
 from reference.profiles import profile_delta
 

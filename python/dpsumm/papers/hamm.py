@@ -24,15 +24,13 @@ from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, read_parties
 from dpsumm.ensemble.messages import Votes, VoteTask
+from dpsumm.ensemble.students.bases import inside
 from dpsumm.ensemble.students.student import Array, chances_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import NonPrivate
 from dpsumm.privacy.seeds import check_seed
 
-# The bias is a constant feature inside the norm bound: appended after clipping it would break the
-# sensitivity.
-CONSTANT = 0.3
 # Gradient norm at which the solver stops, relative to 1 + ||W||; and what rounding may hide of one.
 _TAU, _HIDDEN = 1e-9, 1e-12
 
@@ -57,7 +55,7 @@ class Published:
 
     See Also
     --------
-    dpsumm.ensemble.paper.published : Makes one. Its example runs.
+    dpsumm.papers.hamm.published : Makes one. Its example runs.
     """
 
     classes_: NDArray[Any]
@@ -119,7 +117,7 @@ def published(
     Examples
     --------
     >>> import numpy as np
-    >>> from dpsumm.ensemble import published
+    >>> from dpsumm.papers import published
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(300, 30, 2))
     >>> parties = [(points, (points[:, 0] > 0).astype(int)) for points in x]
@@ -203,14 +201,6 @@ def perturbation(
     direction = rng.normal(size=shape)
     radius = rng.gamma(direction.size, sensitivity / epsilon)
     return np.asarray(direction / np.linalg.norm(direction) * radius)
-
-
-def inside(points: Array, radius: float) -> Array:
-    """Return points as features of norm at most 1, with the constant among them, (n, d + 1)."""
-    scaled = points / radius
-    scaled = scaled / np.maximum(1.0, np.linalg.norm(scaled, axis=1, keepdims=True))
-    constant = np.full((len(points), 1), CONSTANT)
-    return np.hstack([math.sqrt(1 - CONSTANT**2) * scaled, constant])
 
 
 def softmax(z: Array) -> Array:

@@ -10,10 +10,10 @@ from sklearn.datasets import load_digits
 import dpsumm
 from dpsumm import RBF
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers import Auction, Mwem, Requests
+from dpsumm.papers.auction.published import published_epsilon
 from dpsumm.privacy import NonPrivate, Protected, accounting
-from dpsumm.summary import Auction, Requests
-from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
-from dpsumm.summary.protocols.auction.published import published_epsilon
+from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap
 from dpsumm.summary.release import LEVELS, SUMMARY, TARGET

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Answer, Request
+from dpsumm.papers.auction.plan import Plan
+from dpsumm.papers.auction.ranks import Place, best_of, places_of, ranks_of
+from dpsumm.papers.auction.received import Received, Sent
+from dpsumm.papers.auction.releases import Releases
 from dpsumm.privacy.events import Seeded
 from dpsumm.privacy.release import annex
-from dpsumm.summary.protocols.auction.plan import Plan
-from dpsumm.summary.protocols.auction.ranks import Place, best_of, places_of, ranks_of
-from dpsumm.summary.protocols.auction.received import Received, Sent
-from dpsumm.summary.protocols.auction.releases import Releases
 from dpsumm.summary.protocols.curator import Curator, Selection, Setting, pool_of
 from dpsumm.summary.protocols.messages import BidRequest, Bids, Points, SendRequest
 

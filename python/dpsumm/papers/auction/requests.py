@@ -65,7 +65,7 @@ class Requests(str, Enum):
 
     See Also
     --------
-    dpsumm.summary.Auction : Takes it as `requests`.
+    dpsumm.papers.Auction : Takes it as `requests`.
     """
 
     ALL = "all"
@@ -99,7 +99,7 @@ class Requests(str, Enum):
 
         Examples
         --------
-        >>> from dpsumm.summary import Requests
+        >>> from dpsumm.papers import Requests
         >>> rule = Requests.published(0.1, tau=5)
         >>> round(rule.forced_delta, 4), Requests.published(0.1, tau=1).forced_delta
         (0.0952, 0.0)

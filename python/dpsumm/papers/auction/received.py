@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.summary.protocols.auction.ranks import Place
+from dpsumm.papers.auction.ranks import Place
 from dpsumm.summary.protocols.messages import BidRequest, Points
 
 

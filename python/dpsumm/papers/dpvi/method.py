@@ -19,13 +19,9 @@ from dpsumm.basics.checks import check_number, check_whole
 from dpsumm.data.extract import Source
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.privacy import accounting
-from dpsumm.privacy.release import Bound, PaidNoise, Query
-from dpsumm.privacy.seeds import check_seed
-from dpsumm.vertical.agreed import Agreed
-from dpsumm.vertical.dpvi import fixed
-from dpsumm.vertical.dpvi.figures import MARGIN, VPDP, Stated, stated_figures
-from dpsumm.vertical.dpvi.gradients import (
+from dpsumm.papers.dpvi import fixed
+from dpsumm.papers.dpvi.figures import MARGIN, VPDP, Stated, stated_figures
+from dpsumm.papers.dpvi.gradients import (
     Arithmetic,
     Floats,
     Part,
@@ -34,6 +30,10 @@ from dpsumm.vertical.dpvi.gradients import (
     responsibilities,
     softmax,
 )
+from dpsumm.privacy import accounting
+from dpsumm.privacy.release import Bound, PaidNoise, Query
+from dpsumm.privacy.seeds import check_seed
+from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.inputs import read_held
 from dpsumm.vertical.levels import USUAL_BINS, Bins
 from dpsumm.vertical.model import Mixture

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 from sklearn.naive_bayes import GaussianNB
 
-from dpsumm.ensemble import published
-from dpsumm.ensemble.paper import inside, minimise, perturbation, sensitivity_of
+from dpsumm.ensemble.students.bases import inside
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers import published
+from dpsumm.papers.hamm import minimise, perturbation, sensitivity_of
 from dpsumm.privacy import NonPrivate
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from helpers.chance import FALSE_ALARM

@@ -9,9 +9,8 @@ import pytest
 import dpsumm
 from dpsumm import RBF
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers import Auction, Mwem
 from dpsumm.privacy import Ledger, Protected, accounting
-from dpsumm.summary import Auction
-from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.release import SUMMARY, TARGET
 from helpers.transcripts import setting_of
 

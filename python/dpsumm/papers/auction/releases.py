@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.errors import ProtocolError
+from dpsumm.papers.auction.plan import Plan
 from dpsumm.privacy.events import Protected
-from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.curator import Curator
 from dpsumm.summary.protocols.features import random_features
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from dpsumm import Column, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.papers import VPDP, Dpvi
+from dpsumm.papers.dpvi import fixed
+from dpsumm.papers.dpvi.figures import MARGIN, discrete_sum_tau, sampled_gaussian
+from dpsumm.papers.dpvi.gradients import Part, clip_factors, in_fixed, responsibilities
+from dpsumm.papers.dpvi.method import Training
 from dpsumm.privacy import release as kernel
-from dpsumm.vertical.dpvi import VPDP, Dpvi, fixed
-from dpsumm.vertical.dpvi.figures import MARGIN, discrete_sum_tau, sampled_gaussian
-from dpsumm.vertical.dpvi.gradients import Part, clip_factors, in_fixed, responsibilities
-from dpsumm.vertical.dpvi.method import Training
 from helpers.chance import FALSE_ALARM
 from helpers.effort import examples
 from reference.printed import multiply_printed, reciprocal_printed

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
+from dpsumm.papers import Auction, Mwem
 from dpsumm.privacy import Ledger, Protected, Pure
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange
 from dpsumm.privacy.release import annex
-from dpsumm.summary import Auction
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.mechanisms import Gaussian, Mwem
+from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.release import SUMMARY, TARGET, Release, release
 from helpers import transcripts
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.features import FeatureKind
+from dpsumm.papers.auction.requests import Profile
 from dpsumm.privacy.events import Charge
-from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.release import Mechanism
 
