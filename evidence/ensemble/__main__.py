@@ -103,7 +103,7 @@ HERE = Path(__file__).parent
 VOTING = [
     *(HERE / f"{name}.py" for name in ("__main__", "baselines", "rehearsal", "tasks")),
     *sorted((PACKAGE / "ensemble/students").glob("*.py")),
-    *(PACKAGE / f"ensemble/{name}.py" for name in ("paper", "release")),
+    *(PACKAGE / f"{name}.py" for name in ("ensemble/release", "papers/hamm")),
 ]
 UPDATES = [
     *(HERE / f"{name}.py" for name in ("updates", "tasks")),
