@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,32 +26,10 @@ def column_hashes(points: NDArray[Any], schema: Schema | None = None) -> Hashes:
     bits ^= bits >> np.uint64(29)
     bits *= np.uint64(0x94D049BB133111EB)
     bits ^= bits >> np.uint64(32)
-    starts = _starts(schema, bits.shape[1])
-    return bits if len(starts) == bits.shape[1] else np.add.reduceat(bits, starts, axis=1)
-
-
-def _starts(schema: Schema | None, width: int) -> NDArray[np.int64]:
-    """Return the first coordinate of each column."""
-    if schema is None or len(schema.cells) != width:
-        return np.arange(width)
+    if schema is None or len(schema.cells) != bits.shape[1]:
+        return bits
     cells = [len(column.how.cells) for column in schema.kernel]
-    starts: NDArray[np.int64] = np.cumsum([0, *cells[:-1]])
-    return starts
-
-
-def may_be_twice(points: Sequence[NDArray[Any]], schema: Schema | None) -> bool:
-    """Return whether rows may be equal to another one, in all columns or in all but one.
-
-    Such rows are equal in the first two columns or in the next two. In most tables of numbers no
-    two rows are.
-    """
-    starts = _starts(schema, points[0].shape[1])
-    if len(starts) < 5:
-        return True
-    middle, end = starts[2], starts[4]
-    few = column_hashes(np.concatenate([part[:, :end] for part in points]))
-    pairs = few[:, :middle], few[:, middle:]
-    return any(len(np.unique(keys)) < len(keys) for keys in map(row_hashes, pairs))
+    return np.add.reduceat(bits, np.cumsum([0, *cells[:-1]]), axis=1)
 
 
 def row_hashes(hashes: Hashes) -> Hashes:

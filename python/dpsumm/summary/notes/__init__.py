@@ -25,7 +25,6 @@ from dpsumm.summary.notes.run import (
     resumed_notes,
     run_notes,
 )
-from dpsumm.summary.notes.space import space_notes
 from dpsumm.summary.protocols import Curator, Protocol, Selection
 
 __all__ = ["data_notes", "notes_of"]
@@ -65,7 +64,6 @@ def notes_of(
             *notes,
             *quality_notes(selection, len(setting.target), privacy),
             *mistake_notes(selection, setting),
-            *space_notes(selection, setting),
             *narrow_notes(selection, setting, curator.kernel),
             *copy_notes(selection, setting),
             *label_notes(selection, setting.names, schema, setting.schema and setting.schema.label),
