@@ -83,6 +83,19 @@ pub fn score_of(
 }
 
 /// An owner's grid features with cached scores under the two released directions.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::bid::{Bid, Bidder};
+///
+/// // Three rows of two features on a grid, and the released sum over the target.
+/// let mut owner = Bidder::new(vec![1, 0, 0, 1, 1, 1], 2)?;
+/// owner.set_target(&[5, 3])?;
+/// assert_eq!(owner.best(1, 0, 1)?, [Bid { row: 2, score: 8 }]);
+/// owner.remove(2)?; // it was sent
+/// assert_eq!(owner.best(1, 0, 1)?, [Bid { row: 0, score: 5 }]);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub struct Bidder {
     n_features: usize,
     rows: Vec<i16>,

@@ -39,6 +39,20 @@ pub enum FeatureKind {
 /// In f64 the arithmetic error of a feature is about `1e-16 (1 + dim max|w_k x_k|)`; in f32 5e8
 /// times that, so centre points that lie far from the origin. Bits do not depend on the number of
 /// threads or on the instruction set.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::features::{FeatureKind, FeatureMap, RandomFeatures};
+/// use dpsumm_core::points::Points;
+///
+/// let map = RandomFeatures::draw(FeatureKind::Paired, true, 0.5, 2, 4096, 1)?;
+/// let points = Points::new("points", &[0.0, 0.0, 1.0, 1.0], 2)?;
+/// let h = map.transform(&points)?;
+/// let (x, y) = h.split_at(map.n_features());
+/// let product: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+/// assert!((product - (-0.5 * 2.0_f64).exp()).abs() < 0.1, "the kernel of the two points");
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RandomFeatures {
     kind: FeatureKind,

@@ -153,6 +153,22 @@ fn shorten(row: &mut [i32], max: u64) {
 ///
 /// Errors: the points' dimension is not the features', or a feature overflowed (absurdly large
 /// inputs).
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::features::{FeatureKind, RandomFeatures};
+/// use dpsumm_core::grid::{Grid, sum_on_grid};
+/// use dpsumm_core::points::Points;
+///
+/// let map = RandomFeatures::draw(FeatureKind::Paired, true, 0.5, 1, 8, 1)?;
+/// let grid = Grid::for_features(FeatureKind::Paired, 1 << 20)?;
+/// let data = [0.1, 0.2, 0.9];
+/// let sum = |rows: &[f64]| sum_on_grid(&map, &Points::new("points", rows, 1)?, &grid);
+///
+/// let one_less: i64 = sum(&data)?.iter().zip(sum(&data[..2])?).map(|(a, b)| (a - b).pow(2)).sum();
+/// assert!(one_less as u64 <= grid.max_norm_squared(), "one record moves the sum by R at most");
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn sum_on_grid<T: Scalar>(
     features: &impl FeatureMap,
     points: &Points<T>,

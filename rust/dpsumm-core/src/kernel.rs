@@ -34,6 +34,17 @@ const SAMPLE: usize = 256;
 /// # Errors
 /// [`Error::InvalidParameter`] if `gamma` is not finite and positive, `others` is empty, the
 /// dimensions differ, or squared distances overflow.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{kernel::kernel_means, points::Points};
+///
+/// let points = Points::new("points", &[0.0], 1)?;
+/// let others = Points::new("others", &[0.0, 1.0], 1)?;
+/// let [mean] = kernel_means(&points, &others, 1.0)?[..] else { unreachable!() };
+/// assert!((mean - (1.0 + (-1.0_f64).exp()) / 2.0).abs() < 1e-15);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn kernel_means<T: Scalar>(
     points: &Points<T>,
     others: &Points<T>,

@@ -42,6 +42,21 @@ pub const MAX_LANDMARKS: usize = 1 << 13;
 ///
 /// Features are computed in f64, whatever the points are; products with directions, which no bound
 /// rests on, as `scores` says. Bits do not depend on the number of threads or on the instruction set.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::features::FeatureMap;
+/// use dpsumm_core::landmarks::{LandmarkFeatures, Region, Simplex};
+/// use dpsumm_core::points::Points;
+///
+/// let landmarks: Vec<f64> = (0..20).map(|i| f64::from(i) / 19.0).collect();
+/// // One column between 0 and 1.
+/// let region = Region::new(vec![Simplex { cells: 1, limit: 1.0 }])?;
+/// let map = LandmarkFeatures::new(&Points::new("landmarks", &landmarks, 1)?, 0.5, Some(region))?;
+/// assert_eq!(map.n_features(), 20);
+/// assert!(map.difference() < 0.9, "without the region sqrt 2");
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub struct LandmarkFeatures {
     gamma: f64,
     dim: usize,

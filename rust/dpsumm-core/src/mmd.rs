@@ -21,6 +21,17 @@ use crate::product::TILE;
 /// # Errors
 /// [`crate::Error::InvalidParameter`] if `gamma` is not finite and positive, a sample is empty,
 /// the dimensions differ, or squared distances overflow.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{mmd::mmd2, points::Points};
+///
+/// let a = Points::new("a", &[0.0, 1.0], 1)?;
+/// let b = Points::new("b", &[0.0, 3.0], 1)?;
+/// assert_eq!(mmd2(&a, &a, 1.0)?, 0.0);
+/// assert!(mmd2(&a, &b, 1.0)? > 0.1);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn mmd2<T: Scalar>(a: &Points<T>, b: &Points<T>, gamma: f64) -> Result<f64> {
     check_pair(a, b, gamma)?;
     let mixed = mean_kernel(a, b, gamma)?;

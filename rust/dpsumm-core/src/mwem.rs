@@ -63,6 +63,20 @@ pub struct MwemRelease {
 ///
 /// It is public once the runs are charged. With features scaled by `sqrt(d/2)` into `[-1, 1]`, the
 /// released mean embedding is `sqrt(2/d)` times the means.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::mwem::{Mwem, MwemParams};
+/// use dpsumm_core::rng::Source;
+///
+/// // 1000 records of 3 coordinates in steps of 1/20, as `quantize` makes them.
+/// let sums = [18_000, 0, -16_000];
+/// let params = MwemParams { iterations: 300, epsilon_select: 0.1, epsilon_measure: 0.1 };
+/// let mut state = Mwem::new(3, 20)?;
+/// let released = state.run(&sums, 1000, &params, &mut Source::system()?)?;
+/// assert!(released.last_means[0] > 0.5 && released.last_means[2] < -0.5);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mwem {
     steps: u32,

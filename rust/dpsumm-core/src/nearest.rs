@@ -20,6 +20,16 @@ use crate::simd::{Hot, dispatch, turn_by_turn};
 /// # Errors
 /// [`Error::InvalidParameter`] if `count` is 0 or more than `others` has, the dimensions differ, or
 /// squared distances overflow.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{nearest::nearest, points::Points};
+///
+/// let points = Points::new("points", &[0.0], 1)?;
+/// let others = Points::new("others", &[3.0, -1.0, 0.0], 1)?;
+/// assert_eq!(nearest(&points, &others, 2)?, (vec![2, 1], vec![0.0, 1.0]));
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn nearest<T: Scalar>(
     points: &Points<T>,
     others: &Points<T>,

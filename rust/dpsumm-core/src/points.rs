@@ -40,6 +40,18 @@ impl Scalar for f64 {
 }
 
 /// Rows of `dim` finite numbers, stored one after the other (row-major). There may be none.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{Error, points::Points};
+///
+/// let points = Points::new("points", &[0.0, 1.0, 2.0, 3.0], 2)?;
+/// assert_eq!((points.len(), points.dim(), points.row(1)), (2, 2, &[2.0, 3.0][..]));
+///
+/// let unknown = Points::new("points", &[0.0, f64::NAN], 2);
+/// assert_eq!(unknown.unwrap_err(), Error::NonFinite { name: "points" });
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Points<'a, T> {
     name: &'static str,

@@ -21,6 +21,16 @@ use crate::rng::Source;
 pub const MAX_STEPS: u32 = 1 << 20;
 
 /// The grid of `steps + 1` points in `[-1, 1]`.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{quantize::Quantizer, rng::Source};
+///
+/// let quantizer = Quantizer::new(20)?;
+/// let sums = quantizer.sum(&[1.0, -1.0, 1.0, 0.0], 2, &mut Source::system()?)?;
+/// assert_eq!(sums[0], 40, "the ends of the grid are exact");
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantizer {
     steps: u32,

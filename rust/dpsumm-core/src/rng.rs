@@ -10,6 +10,19 @@ use rand::{Rng, SeedableRng, TryRng};
 use crate::error::{Error, Result};
 
 /// A stream of random 64-bit words that knows whether it may protect anybody.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::rng::Source;
+///
+/// let mut secret = Source::system()?;
+/// assert!(secret.is_private() && secret.below(6) < 6);
+///
+/// let draw = |stream| Source::seeded(7, stream).bits();
+/// assert_eq!(draw(0), draw(0));
+/// assert_ne!(draw(0), draw(1));
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub struct Source {
     rng: ChaCha20Rng,
     private: bool,

@@ -43,6 +43,27 @@ pub const BASIS: usize = 128;
 /// [`Error::InvalidParameter`] if the sample is empty, lengths do not fit, `noise` is negative or not
 /// finite, `least` is outside [0, 1] or the points are too far for the map; [`Error::NonFinite`] for
 /// `goal`; [`Error::NoMemory`].
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::features::{FeatureKind, FeatureMap, RandomFeatures};
+/// use dpsumm_core::points::Points;
+/// use dpsumm_core::tilt::tilt;
+///
+/// let map = RandomFeatures::draw(FeatureKind::Paired, true, 1.0, 1, 64, 1)?;
+/// let rows: Vec<f64> = (0..100).map(|i| f64::from(i) / 50.0 - 1.0).collect();
+/// let rows = Points::new("rows", &rows, 1)?;
+/// // The mean features of a target at the right end, as they are released without noise.
+/// let target = Points::new("target", &[0.8, 0.9, 1.0], 1)?;
+/// let goal: Vec<f64> = (0..64)
+///     .map(|j| (0..3).map(|i| map.transform(&target).map(|h| h[64 * i + j])).sum())
+///     .collect::<Result<Vec<f64>, _>>()?;
+/// let goal: Vec<f64> = goal.iter().map(|sum| sum / 3.0).collect();
+/// let direction = tilt(&map, &rows, &goal, 0.0, 0.1)?;
+/// let log_ratios = map.project(&rows, &direction)?;
+/// assert!(log_ratios[99] > log_ratios[0] + 1.0, "rows like the target are likelier");
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn tilt<T: Scalar>(
     map: &impl FeatureMap,
     sample: &Points<T>,
@@ -84,6 +105,16 @@ pub fn tilt<T: Scalar>(
 /// # Errors
 /// [`Error::InvalidParameter`] if lengths differ or a number of `uniform` is not in [0, 1);
 /// [`Error::NonFinite`] for `log_rates`.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::tilt::arrivals;
+///
+/// // With the same chance the row of the higher rate arrives first.
+/// let keys = arrivals(&[0.0, 2.0], &[0.5, 0.5])?;
+/// assert!(keys[1] < keys[0]);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn arrivals(log_rates: &[f64], uniform: &[f64]) -> Result<Vec<f64>> {
     if uniform.len() != log_rates.len() {
         let reason = format!("has {} numbers for {} rates", uniform.len(), log_rates.len());

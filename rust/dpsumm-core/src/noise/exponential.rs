@@ -23,6 +23,18 @@ use crate::rng::Source;
 /// ratio and the law does not depend on it at all; only the running time does.
 /// **Numerics.** Exact, and the same on every platform. `epsilon'` is within a factor
 /// `1 - 2^-20` of `epsilon`.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{noise::ExponentialTree, rng::Source};
+///
+/// let mut source = Source::system()?;
+/// let mut tree = ExponentialTree::new(&[0, 5, 1000], 1.0)?;
+/// assert_eq!(tree.select(&mut source), 2, "e^995 times likelier than the next");
+/// tree.update(0, 3000)?;
+/// assert_eq!(tree.select(&mut source), 0);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub struct ExponentialTree {
     epsilon: f64,
     step: u64,

@@ -12,6 +12,17 @@ use crate::rng::Source;
 /// neighbouring relation `D` was computed for.
 /// **Numerics.** Exact. The result is capped at the ends of i64, which is post-processing.
 /// **Source.** Canonne, Kamath & Steinke 2020, Algorithm 2.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{noise::DiscreteLaplace, rng::Source};
+///
+/// // A count, of which one record is 1: epsilon is 1 / scale.
+/// let law = DiscreteLaplace::new(2.0)?;
+/// let released = 40 + law.sample(&mut Source::system()?);
+/// assert!((released - 40).abs() < 100);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiscreteLaplace {
     units: u64,

@@ -14,6 +14,18 @@ use crate::rng::Source;
 /// (Balle & Wang 2018), for whatever neighbouring relation `D` was computed for.
 /// **Numerics.** Exact. The result is capped at the ends of i64, which is post-processing.
 /// **Source.** Karney 2016, Algorithm N; the rounding is ours.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{noise::RoundedNormal, rng::Source};
+///
+/// // One record moves the sum by 1 at most: a noise multiplier of 4.
+/// let law = RoundedNormal::new(4.0)?;
+/// let released = 1203 + law.sample(&mut Source::system()?);
+/// assert!((released - 1203).abs() < 80, "20 standard deviations");
+/// assert_eq!(law.std(), 4.0);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundedNormal {
     units: u64,

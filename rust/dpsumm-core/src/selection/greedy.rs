@@ -38,6 +38,16 @@ pub fn greedy<T: Scalar>(
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] as [`greedy`], if `target` is empty or the dimensions differ.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{points::Points, selection::greedy_towards};
+///
+/// let points = Points::new("points", &[0.0_f32, 1.0, 5.0, 9.0], 1)?;
+/// let target = Points::new("target", &[4.0_f32, 5.0, 8.0], 1)?;
+/// assert_eq!(greedy_towards(&points, &target, 0.5, 2)?.rows, [2, 3]);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn greedy_towards<T: Scalar>(
     points: &Points<T>,
     target: &Points<T>,

@@ -40,6 +40,19 @@ pub struct Picks {
 /// # Errors
 /// [`Error::InvalidParameter`] if there are no points, `gamma` is not finite and positive, lengths
 /// do not fit or squared distances overflow; [`Error::NonFinite`] for `attraction`.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{points::Points, selection};
+///
+/// let points = Points::new("points", &[0.0, 1.0, 5.0], 1)?;
+/// let attraction = [0.9, 0.8, 0.1];
+/// let picks = selection::greedy(&points, &attraction, 1.0, 2)?;
+/// assert_eq!(picks.rows, [0, 1]);
+/// let all = selection::objective(&points, &attraction, 1.0)?;
+/// assert_eq!(all[..2], picks.objective);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn objective<T: Scalar>(
     points: &Points<T>,
     attraction: &[f64],

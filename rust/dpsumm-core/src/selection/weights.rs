@@ -29,6 +29,19 @@ const ROUNDING: f64 = 1e-12;
 /// positive, `ridge` is negative or not finite, `effective_size` is not from 1 to n, lengths do not
 /// fit or squared distances overflow, or the steps did not suffice for the tolerance;
 /// [`Error::NonFinite`] for `attraction`; [`Error::NoMemory`].
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::{kernel::kernel_means, points::Points, selection::weights};
+///
+/// let points = Points::new("points", &[0.0, 1.0, 5.0], 1)?;
+/// let target = Points::new("target", &[0.9, 1.1, 4.9], 1)?;
+/// let attraction = kernel_means(&points, &target, 1.0)?;
+/// let w = weights(&points, &attraction, 1.0, 0.0, 1.0, 1e-9)?;
+/// assert!((w.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+/// assert!(w[1] > w[2] && w[2] > w[0], "two of three are near 1, none near 0");
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn weights<T: Scalar>(
     points: &Points<T>,
     attraction: &[f64],

@@ -125,6 +125,33 @@ pub fn times_pad<W: Word>(
 ///
 /// # Errors
 /// The result does not fit.
+///
+/// # Examples
+/// ```
+/// use dpsumm_core::vertical::ring::{OneHot, correction, mask, scatter, times_pad};
+/// use dpsumm_core::vertical::pad::{Use, fill};
+///
+/// // Three records: one owner has their first column, of 2 levels, the other one of 3.
+/// let left = OneHot::new(&[0, 1, 1], 1, 2)?;
+/// let right = OneHot::new(&[2, 0, 2], 1, 3)?;
+/// let (mine, theirs) = ([1; 32], [2; 32]); // keys that the helper deals
+///
+/// let (mut e, mut f) = (vec![0u32; 3 * 2], vec![0u32; 3 * 3]);
+/// mask(left, &mine, 0, &mut e)?;
+/// mask(right, &theirs, 0, &mut f)?;
+/// let mut one = scatter(left, &f, 3)?;
+/// let mut share = vec![0u32; 6];
+/// fill(&mine, Use::Share, 0, &mut share);
+/// one.iter_mut().zip(&share).for_each(|(sum, c)| *sum = sum.wrapping_add(*c));
+/// let dealt = correction::<u32>(3, &mine, 2, &theirs, 3)?;
+/// let other = times_pad(&e, 2, &theirs, 3, 0)?;
+///
+/// let table: Vec<u32> = one.iter().zip(other.iter().zip(&dealt))
+///     .map(|(a, (b, c))| a.wrapping_add(*b).wrapping_add(*c))
+///     .collect();
+/// assert_eq!(table, [0, 0, 1, 1, 0, 1], "how often each two levels occur together");
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn correction<W: Word>(
     rows: usize,
     left_key: &Key,

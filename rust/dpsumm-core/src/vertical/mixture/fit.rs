@@ -27,6 +27,28 @@ const DECAY: (f64, f64) = (0.9, 0.99);
 ///
 /// # Errors
 /// A parameter out of range, numbers that are not finite, [`Error::Stopped`].
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use dpsumm_core::rng::Source;
+/// use dpsumm_core::vertical::mixture::{Settings, Tables, fit, sample};
+///
+/// // Two columns of two levels that are always equal.
+/// let (sizes, pairs) = ([2, 2], [0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5,
+///                                0.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0]);
+/// let seen = [0.0, 0.0, 1e4, 1e4, 0.0, 0.0, 1e4, 1e4, 1e4, 1e4, 0.0, 0.0, 1e4, 1e4, 0.0, 0.0];
+/// let tables = Tables { sizes: &sizes, pairs: &pairs, pair_weights: &seen,
+///                       singles: &[0.5; 4], single_weights: &[1e4; 4] };
+/// let settings = Settings { components: 4, step: 0.1, init: 0.5, stop: 0.5, max_steps: 2000, seed: 1 };
+/// let model = fit(&tables, &settings, &AtomicBool::new(false))?;
+/// assert!(model.chi2 < 1.0);
+///
+/// let rows = sample(&model.pi, &model.theta, &sizes, &[Some(1), None], 100, &mut Source::system()?)?;
+/// let equal = rows.chunks(2).filter(|row| row[0] == row[1]).count();
+/// assert!(equal > 90);
+/// # Ok::<(), dpsumm_core::Error>(())
+/// ```
 pub fn fit(tables: &Tables<'_>, settings: &Settings, until: &AtomicBool) -> Result<Mixture> {
     check(tables, settings)?;
     let mut fit = Fit::new(tables, settings)?;
