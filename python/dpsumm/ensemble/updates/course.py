@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.whitened import Whitened, sample
 from dpsumm.ensemble.terms import Terms
+from dpsumm.ensemble.updates.apart import Apart, around, linear
 from dpsumm.ensemble.updates.clipping import LEVELS
 from dpsumm.ensemble.updates.fit import fit, likeliest_factor, partition
 from dpsumm.ensemble.updates.gains import expected_rows, gains_of
@@ -55,24 +56,32 @@ class Course:
     """
 
     def __init__(self, basis: Whitened, points: Array, terms: Terms, recipe: Recipe) -> None:
-        self.basis, self.terms, self.recipe = basis, terms, recipe
-        chosen = basis.of(sample(points, _POINTS))
+        self.terms, self.recipe, self._points = terms, recipe, points
+        self.shape = (len(basis.spread) + 1, terms.n_classes)
+        self.rounds, self.strange = 0, False
+        self._apart: Apart | None = None
+        self._begin(basis)
+        self.step = self._next()
+
+    def _begin(self, basis: Whitened) -> None:
+        """Learn in this basis from here on."""
+        self.basis = basis
+        chosen = basis.of(sample(self._points, _POINTS))
         self._a = np.hstack([np.ones((len(chosen), 1)), chosen])
-        m, k = len(basis.spread), terms.n_classes
-        self.shape = (m + 1, k)
+        m, k = self.shape[0] - 1, self.shape[1]
         self._expected = expected_rows(basis.spread, k)
-        self.gains = gains_of(self._expected, terms, recipe)
+        self.gains = gains_of(self._expected, self.terms, self.recipe)
         self._squares = ((self._a * self.gains) ** 2).sum(1)
         self._radius = float(np.linalg.norm(self.gains))
         # Expected squared length of what the model still misses.
         self._missed = float((self.gains**2 * self._expected).sum())
-        self._chance = np.r_[0.0, np.full(m, _CHANCE / k * (1 / len(chosen) + 1 / recipe.records))]
+        self._chance = np.r_[
+            0.0, np.full(m, _CHANCE / k * (1 / len(chosen) + 1 / self.recipe.records))
+        ]
         self._total, self._precision = np.zeros(self.shape), np.zeros(m + 1)
         self._fitted = np.zeros(self.shape)
         self.weights, self._p = np.zeros(self.shape), np.full((len(chosen), k), 1 / k)
-        self.rounds, self.strange = 0, False
         self._beyond, self._doubt = 0.0, 0.0
-        self.step = self._next()
 
     @property
     def longest(self) -> int:
@@ -92,6 +101,16 @@ class Course:
         return query_of(self.recipe, self.weights.size, 0).noise_std
 
     @cached_property
+    def _unit(self) -> float:
+        """Of a released sum, as a part of the clip in the mean."""
+        return 1 / LEVELS / self.recipe.senders(self.terms)
+
+    @property
+    def moved(self) -> bool:
+        """Whether it went on around the middle of records that are not far from the points."""
+        return self._apart is not None and self._apart.near
+
+    @cached_property
     def _ratio(self) -> float:
         return self.recipe.ratio(len(self._expected) - 1, self.terms)
 
@@ -107,6 +126,8 @@ class Course:
 
     def _next(self) -> Step:
         """Return what the next round starts from."""
+        if self._apart is not None and not self._apart.known:
+            return self._apart.step(self.rounds, self._radius)
         if self.recipe.whole:
             clip = _CLIP * math.sqrt(self._missed + self._among_records)
         else:
@@ -122,19 +143,48 @@ class Course:
 
     def take(self, noisy: NDArray[np.int64]) -> None:
         """Learn from a round's noisy sum, (m + 1, K)."""
-        clip = self.step.clip
-        unit = clip / LEVELS / self.recipe.senders(self.terms)
+        unit = self.step.clip * self._unit
         seen, sd = noisy * unit, self._noise_std * unit
         seen = seen - seen.mean(1, keepdims=True)
+        if self._apart is not None and not self._apart.known:
+            self._move(seen, sd)
+            return
         kept = self._kept_length(seen, sd)
         variance = (sd / (kept * self.gains)) ** 2
         moments = self._a.T @ self._p / len(self._a) + seen / (kept * self.gains[:, None])
-        if self.rounds:
+        if self.rounds == 0:
+            # A party weighs its records by the root of a class's share here over its own.
+            self._shares = np.maximum(moments[0], 1e-9) ** (2 if self.recipe.whole else 1)
+            self._shares /= self._shares.sum()
+        elif self._apart is None:
             self.strange |= self._strange(moments, variance)
+        self._add(moments, variance)
+        self.rounds += 1
+        if self.strange and self._apart is None:
+            apart = Apart(self._shares, self.shape, self.recipe.whole)
+            sd = apart.clip(math.sqrt(self.shape[0])) * self._noise_std * self._unit
+            if apart.pays(self.recipe.rounds - self.rounds, sd):
+                self._apart = apart
+                self._begin(linear(self._points, self.basis))
+        self.step = self._next()
+
+    def _add(self, moments: Array, variance: Array) -> None:
+        """Count a round's moments, and fit the model to those of all rounds."""
         self._total += moments / variance[:, None]
         self._precision += 1 / variance
         self._learn(1 / self._precision, self._total / self._precision[:, None])
+
+    def _move(self, seen: Array, sd: float) -> None:
+        """Take a round of `Apart`. After both go on around the middle of the records."""
+        assert self._apart is not None
+        variance = (sd / self.gains) ** 2
+        self._apart.take(seen / self.gains[:, None], variance)
         self.rounds += 1
+        if self._apart.known:
+            # The points' features stay as they are: they stand for the records' from now on.
+            self.basis = around(self.basis, self._apart.middle[1:])
+            even = self._a.mean(0)[:, None] / self.shape[1]
+            self._add(even + self._apart.moments, variance)
         self.step = self._next()
 
     def _kept_length(self, seen: Array, sd: float) -> float:
@@ -166,12 +216,18 @@ class Course:
             factor = likeliest_factor(squares[part], noise[part], signal[part], k)
             signal[part] *= factor
         ridge = (k - 1) * noise / (k * signal)
-        ridge = np.maximum(ridge * np.r_[1.0, np.full(len(ridge) - 1, _RIDGE)], 1e-4 / k)
+        ridge[1:] *= _RIDGE if self._apart is None else 1.0
+        ridge = np.maximum(ridge, 1e-4 / k)
         steps = _STEPS[min(self.rounds, 1)]
         self._fitted = fit(self._a, moments, ridge, self._fitted, steps)
         kept = signal / (signal + (k - 1) * noise)
         known = variance + 1 / (k * self.recipe.records)
-        self.weights = calibrated(self._a, self._fitted, moments, known, ridge, kept)
+        if self._apart is None:
+            self.weights = calibrated(self._a, self._fitted, moments, known, ridge, kept)
+        else:
+            # The points are not where the records are, so that whole steps may go too far.
+            before = self.weights if self.weights.any() else self._fitted
+            self.weights = (before + self._fitted) / 2
         self._p = partition(self._a @ self.weights)[1]
         left = 1 / (1 / signal + 1 / ((k - 1) * variance))
         better = _BETTER_FIT ** (self.rounds + 1) if k > 2 else 1.0

@@ -69,8 +69,8 @@ class UpdateTask(Request):
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "curator",
         "every party, the same bytes to all, once a round",
-        "the classes, the terms, a basis of functions on the public points and their factors; the "
-        "model and the clip of the rounds before",
+        "the classes, the terms, a basis of functions on the public points and their factors, "
+        "around the records' middle if the rounds before told it; the model and the clip of these",
         "all parties' records, through the noisy sums of the rounds before alone; in the first "
         "round nobody's",
         "Whoever sees it learns of a party's records what these rounds are charged for.",

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.plan import ASK
 from dpsumm.ensemble.updates.course import Course
 from dpsumm.ensemble.updates.messages import NoisyMoments
 from dpsumm.ensemble.updates.page import render
@@ -53,6 +54,12 @@ class UpdatesModel(Model):
             return self._by_labels(chance)
         if self._course.strange and chance <= HIDDEN:
             head = "the public points are unlike the parties' records"
+            if self._course.moved:
+                return Verdict(
+                    head,
+                    f"the model was made around these, and extends to the points; {ASK}",
+                    Severity.WARNING,
+                )
             return Verdict(head, "updates mislead there", Severity.ALARM)
         return verdict_of("updates", chance, self.plan.ratio, self.places, self.classes_)
 
