@@ -46,8 +46,8 @@ def test_a_linear_basis_is_of_columns_alone_and_goes_around_any_middle(rng):
     near = points / 20  # where none is pulled in
     a = basis.of(near)
     assert not a[:, 3:].any()
-    # The least column is whitened as if it had three tenths of the largest.
-    np.testing.assert_allclose(20 * a.std(0)[:3], [1, 1, 0.5 / 0.9], rtol=0.2)
+    # The lesser columns are whitened as if they had six tenths of the largest.
+    np.testing.assert_allclose(20 * a.std(0)[:3], [1, 1 / 1.8, 0.5 / 1.8], rtol=0.2)
     middle = np.r_[0.2, -0.1, 0.05, np.zeros(len(basis.spread) - 3)]
     np.testing.assert_allclose(around(basis, middle).of(near), a - middle, atol=1e-9)
 

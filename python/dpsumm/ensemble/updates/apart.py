@@ -28,7 +28,7 @@ _FAR = 4.0
 # Log-odds that leave nothing to the other classes.
 _SURE = 60.0
 # Directions are whitened down to this part of the largest, since records may vary more in them.
-_FLOOR = 0.3
+_FLOOR = 0.6
 # Clip of the two rounds, in lengths of the gains. It must cut few vectors, of means or of records.
 _WHOLE, _RECORD = 0.5, 1.0
 
