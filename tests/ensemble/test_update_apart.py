@@ -77,6 +77,7 @@ def test_a_model_of_other_people_reaches_the_points(rng, unit, monkeypatch):
     model = learnt()
     assert model.verdict.severity is Severity.WARNING
     assert "the public points are unlike the parties' records" in model.verdict.text
+    assert "extended to the points; about 200 labelled points of your own" in model.verdict.text
     assert right(model) > 0.74  # 80 are possible
     monkeypatch.setattr(apart, "_LEAST_ROUNDS", 99)
     assert right(learnt()) < right(model) - 0.03

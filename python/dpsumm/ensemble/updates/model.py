@@ -55,11 +55,9 @@ class UpdatesModel(Model):
         if self._course.strange and chance <= HIDDEN:
             head = "the public points are unlike the parties' records"
             if self._course.moved:
-                return Verdict(
-                    head,
-                    f"the model was made around these, and extends to the points; {ASK}",
-                    Severity.WARNING,
-                )
+                ask = ASK[0].lower() + ASK[1:]
+                why = f"the model was made around the records and extended to the points; {ask}"
+                return Verdict(head, why, Severity.WARNING)
             return Verdict(head, "updates mislead there", Severity.ALARM)
         return verdict_of("updates", chance, self.plan.ratio, self.places, self.classes_)
 

@@ -106,7 +106,7 @@ def _rounds(model: UpdatesModel) -> tuple[Html, Html]:
     text = (
         "Length of each round's released sum, as a multiple of what noise alone would give. Near 1 "
         "a round shows nothing by itself; the model uses all rounds together. Later rounds send "
-        "what the model still misses, so they get shorter."
+        "what the model still misses, so as a rule they get shorter."
     )
     rows = ((f"{t + 1}", f"{length / alone:.3g}") for t, length in enumerate(lengths))
     return parts.intro(text), parts.table(("Round", "Length over noise alone"), rows)
