@@ -1,5 +1,6 @@
 """Updates whose public points are unlike the records: two rounds tell where these are."""
 
+import html
 import warnings
 
 import numpy as np
@@ -79,5 +80,9 @@ def test_a_model_of_other_people_reaches_the_points(rng, unit, monkeypatch):
     assert "the public points are unlike the parties' records" in model.verdict.text
     assert "extended to the points; about 200 labelled points of your own" in model.verdict.text
     assert right(model) > 0.74  # 80 are possible
+    assert "Give public points like the parties' records." in str(model.notes[0])
+    assert "is for public points like the parties' records" in html.unescape(model.report().html)
     monkeypatch.setattr(apart, "_LEAST_ROUNDS", 99)
-    assert right(learnt()) < right(model) - 0.03
+    without = learnt()
+    assert right(without) < right(model) - 0.03
+    assert "or ask for protocol='votes'" in str(without.notes[0])

@@ -8,9 +8,11 @@ worst neighbours, and not by the package.
 import math
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 from mpmath import mp
@@ -20,6 +22,8 @@ from dpsumm.audit.changed_noise import ChangedNoise, share_of
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.terms import Terms
+from dpsumm.ensemble.updates.apart import _SURE, Apart
+from dpsumm.ensemble.updates.course import Course
 from dpsumm.papers import Auction
 from dpsumm.privacy import Ledger, Protected, Unit
 from dpsumm.privacy.release import PaidNoise, Sums
@@ -244,8 +248,11 @@ def export(rng, epsilon, n, classes=("no", "yes")):
 # --- updates ------------------------------------------------------------------------------------
 
 
-def updates(n_classes, unit, rounds=3, n_parties=4):
-    """The consumer sees a noisy sum of clipped vectors in each of some rounds."""
+def updates(n_classes, unit, rounds=3, n_parties=4, apart=False):
+    """The consumer sees a noisy sum of clipped vectors in each of some rounds.
+
+    `apart`: from the third on of the rounds for points that are unlike the records.
+    """
 
     def run(rng, epsilon, n):
         points = rng.normal(size=(40, 2))
@@ -254,7 +261,10 @@ def updates(n_classes, unit, rounds=3, n_parties=4):
         x[1] *= 1e5
         owners = {f"p{i}": (x[i::n_parties], y[i::n_parties]) for i in range(n_parties)}
         asked_for = {"unit": unit, "epsilon": epsilon, "rounds": rounds}
-        with Ledger() as book:
+        with Ledger() as book, ExitStack() as patched:
+            if apart:
+                patched.enter_context(mock.patch.object(Course, "_strange", return_value=True))
+                patched.enter_context(mock.patch.object(Apart, "pays", return_value=True))
             curator_, parties = roles(owners, points, n_classes, book, **asked_for)
             asked = carried(curator_, parties)
             noisy = curator_.result()
@@ -264,15 +274,17 @@ def updates(n_classes, unit, rounds=3, n_parties=4):
             assert not again.send()
             assert np.array_equal(again.result().sums, noisy.sums)
             assert book.charges() == charges
-        task = asked[0]
         assert len(asked) == rounds
+        sure = [request.step.number for request in asked if request.step.weights.max() == _SURE]
+        assert sure == ([3] if apart else [])
         found = []
         for request, released in zip(asked, noisy.sums, strict=True):
             exact = 0
             for own, labels in owners.values():
                 places = np.where(labels < n_classes, labels, -1).tolist()
-                features = with_constant(task, own).tolist()
-                exact += slow_vector(features, places, request.step, task.gains.tolist(), unit)
+                # Later rounds may be on another basis than the first.
+                features = with_constant(request, own).tolist()
+                exact += slow_vector(features, places, request.step, request.gains.tolist(), unit)
             found.append(released - exact.ravel())
         found = np.concatenate(found)
         # A vector of length LEVELS turns round, a party's or a record's, in each round.
@@ -524,8 +536,8 @@ PATHS = [
         (40,),
     ),
     Path(
-        "updates of two classes, a record as the unit",
-        updates(2, Unit.REPLACE_RECORD, rounds=8),
+        "updates with points unlike the records, a record as the unit",
+        updates(2, Unit.REPLACE_RECORD, rounds=8, apart=True),
         ("noisy moments",),
         1.0,
         (20,),

@@ -17,7 +17,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.report.notes import Note, Severity, sorted_notes
 from dpsumm.report.verdict import Verdict
 
-_OTHER_POINTS = "Give public points like the parties' records, or ask for protocol='votes'"
+_LIKE = "Give public points like the parties' records"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class UpdatesModel(Model):
         chance = self._course.chance()
         if self._validation is not None:
             return self._by_labels(chance)
-        if self._course.strange and chance <= HIDDEN:
+        if self.unlike and chance <= HIDDEN:
             head = "the public points are unlike the parties' records"
             if self._course.moved:
                 ask = ASK[0].lower() + ASK[1:]
@@ -66,15 +66,26 @@ class UpdatesModel(Model):
         """The `foreseen` notes, classes that are missed, alarms if the model means nothing."""
         if self._reached.good:
             said = [*missed_notes(self.places, self.classes_, self._validation)]
-            if self._course.strange:
+            if self.unlike:
                 unlike = "The public points are unlike the parties' records"
-                said.append(Note(f"{unlike}. {_OTHER_POINTS}."))
+                said.append(Note(f"{unlike}. {self._way_out}."))
         else:
-            way_out = _OTHER_POINTS if self._course.strange else self.plan.way_out
-            said = [do_not_use(self._reached, way_out)]
+            said = [do_not_use(self._reached, self._way_out)]
         if not self.privacy.seeded:
             said += self.plan.budget_notes
         return sorted_notes([*said, *self.foreseen])
+
+    @property
+    def unlike(self) -> bool:
+        """Whether the rounds show that the public points are unlike the parties' records."""
+        return self._course.strange
+
+    @property
+    def _way_out(self) -> str:
+        if not self.unlike:
+            return self.plan.way_out
+        # Votes are as good as a model that was made around the records, and better than others.
+        return _LIKE if self._course.moved else f"{_LIKE}, or ask for protocol='votes'"
 
     @property
     def strength(self) -> NoReturn:

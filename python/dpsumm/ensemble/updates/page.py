@@ -68,11 +68,12 @@ def _lead(model: UpdatesModel, why: str) -> Html:
 
 def _foreseen(model: UpdatesModel) -> Html:
     low, high = model.plan.kept
-    return beside_labels(
-        model,
-        f"{low:.0%} to {high:.0%}",
-        "of what a model without noise gains over one label for all, foreseen from public numbers.",
-    )
+    kept = f"{low:.0%} to {high:.0%}"
+    gain = "of what a model without noise gains over one label for all"
+    if model.unlike:
+        about = f"share {gain}. The plan's {kept} is for public points like the parties' records."
+        return beside_labels(model, "Unknown", about)
+    return beside_labels(model, kept, f"{gain}, foreseen from public numbers.")
 
 
 def _seen(model: UpdatesModel) -> Iterator[Html]:
