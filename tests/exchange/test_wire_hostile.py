@@ -303,6 +303,7 @@ def test_any_bytes_after_the_magic_are_refused_or_a_message(data):
     lambda x: st.lists(x, max_size=4) | st.dictionaries(
         st.sampled_from("kind fields array shape count".split()), x, max_size=4
     ),
+    max_leaves=20,
 ))  # fmt: skip
 def test_any_json_is_refused_or_a_message(value):
     data = raw(value)

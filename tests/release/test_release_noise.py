@@ -188,7 +188,8 @@ def test_a_tenth_is_seen_in_wide_releases(share, rng, monkeypatch):
         return rounded_normal(share * std, *given)
 
     monkeypatch.setattr(noise, "rounded_normal", off)
-    for path in (PATHS[0], PATHS[4], *(p for p in PATHS if p.name.startswith("rows"))):
+    # The look is at numbers alone: a few paths show its power for all.
+    for path in (PATHS[0], PATHS[4], next(p for p in PATHS if p.name.startswith("rows"))):
         residuals, left = of_runs(path, path.records[0], rng, numbers=7_000)
         assert missed(share, residuals.size) < 1e-8
         assert "scale" in faults(residuals, left.stds), path.name

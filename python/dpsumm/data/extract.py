@@ -334,7 +334,7 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
                 codes.append(np.add(read.values, 0.0, dtype=dtype, casting="same_kind"))
         blocks.append(_beside(codes))
 
-    rest = [column.name for column in schema.columns if column not in schema.kernel]
+    rest = [column.name for column in schema.columns if not column.in_kernel]
     columns = frame.take(rest, schema.names, add)
     n_rows = sum(map(len, blocks))
     if not n_rows:
