@@ -115,6 +115,17 @@ def linear(points: Array, like: Whitened) -> Whitened:
     )
 
 
+def widened(a: Array) -> Array:
+    """Return features (n, m + 1) with variance 1 at least where they have any.
+
+    Records may vary in what hardly varies among the points. Steps of a fit to these would be too
+    long for those.
+    """
+    variance = a.var(0)
+    missing = np.sqrt(np.maximum(1 - variance, 0.0)) * (variance > 1e-12)
+    return np.asarray(a + missing * np.random.default_rng(0).normal(size=a.shape))
+
+
 def around(basis: Whitened, middle: Array) -> Whitened:
     """Return a basis with another centre, (m,) of its own functions."""
     moved = (basis.whiten * basis.spread) @ (basis.spread * middle)

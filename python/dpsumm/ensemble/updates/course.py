@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.whitened import Whitened, sample
 from dpsumm.ensemble.terms import Terms
-from dpsumm.ensemble.updates.apart import Apart, around, linear
+from dpsumm.ensemble.updates.apart import Apart, around, linear, widened
 from dpsumm.ensemble.updates.clipping import LEVELS
 from dpsumm.ensemble.updates.fit import fit, likeliest_factor, partition
 from dpsumm.ensemble.updates.gains import expected_rows, gains_of
@@ -170,6 +170,9 @@ class Course:
 
     def _add(self, moments: Array, variance: Array) -> None:
         """Count a round's moments, and fit the model to those of all rounds."""
+        if self._apart is not None:
+            # Where points only stand in for the records, a round corrects the model before it.
+            self._total, self._precision = np.zeros_like(moments), np.zeros_like(variance)
         self._total += moments / variance[:, None]
         self._precision += 1 / variance
         self._learn(1 / self._precision, self._total / self._precision[:, None])
@@ -181,8 +184,9 @@ class Course:
         self._apart.take(seen / self.gains[:, None], variance)
         self.rounds += 1
         if self._apart.known:
-            # The points' features stay as they are: they stand for the records' from now on.
+            # The points' features stand for the records' from now on.
             self.basis = around(self.basis, self._apart.middle[1:])
+            self._a = widened(self._a)
             even = self._a.mean(0)[:, None] / self.shape[1]
             self._add(even + self._apart.moments, variance)
         self.step = self._next()
@@ -218,16 +222,16 @@ class Course:
         ridge = (k - 1) * noise / (k * signal)
         ridge[1:] *= _RIDGE if self._apart is None else 1.0
         ridge = np.maximum(ridge, 1e-4 / k)
-        steps = _STEPS[min(self.rounds, 1)]
-        self._fitted = fit(self._a, moments, ridge, self._fitted, steps)
+        before = self._fitted
+        self._fitted = fit(self._a, moments, ridge, before, _STEPS[int(before.any())])
         kept = signal / (signal + (k - 1) * noise)
         known = variance + 1 / (k * self.recipe.records)
         if self._apart is None:
             self.weights = calibrated(self._a, self._fitted, moments, known, ridge, kept)
         else:
-            # The points are not where the records are, so that whole steps may go too far.
-            before = self.weights if self.weights.any() else self._fitted
-            self.weights = (before + self._fitted) / 2
+            # A step is short where the points vary more than the records: take it twice, but last.
+            again = before.any() and self.rounds + 1 < self.recipe.rounds
+            self.weights = self._fitted + again * (self._fitted - before)
         self._p = partition(self._a @ self.weights)[1]
         left = 1 / (1 / signal + 1 / ((k - 1) * variance))
         better = _BETTER_FIT ** (self.rounds + 1) if k > 2 else 1.0
