@@ -9,7 +9,7 @@ import pytest
 import dpsumm
 from dpsumm.ensemble.students.whitened import whitened
 from dpsumm.ensemble.updates import apart
-from dpsumm.ensemble.updates.apart import Apart, around, linear
+from dpsumm.ensemble.updates.apart import Apart, around, linear, widened
 from dpsumm.report.notes import Severity
 
 
@@ -51,6 +51,28 @@ def test_a_linear_basis_is_of_columns_alone_and_goes_around_any_middle(rng):
     np.testing.assert_allclose(20 * a.std(0)[:3], [1, 1 / 1.8, 0.5 / 1.8], rtol=0.2)
     middle = np.r_[0.2, -0.1, 0.05, np.zeros(len(basis.spread) - 3)]
     np.testing.assert_allclose(around(basis, middle).of(near), a - middle, atol=1e-9)
+
+
+def test_stand_ins_vary_as_much_as_records_may(rng):
+    a = np.hstack([np.ones((3000, 1)), rng.normal(size=(3000, 3)) * [2.0, 0.1, 0.0]])
+    wide = widened(a)
+    np.testing.assert_array_equal(wide[:, [0, 1, 3]], a[:, [0, 1, 3]])
+    assert wide[:, 2].std() == pytest.approx(1, rel=0.1)
+    np.testing.assert_array_equal(wide, widened(a))  # whoever asks, and whenever
+
+
+def test_a_step_that_turns_back_is_halved_and_one_that_goes_on_is_longer():
+    found, nought = Apart(np.full(2, 0.5), (3, 2), whole=True), np.zeros((3, 2))
+    first = np.array([[1.0, -1.0], [2.0, -2.0], [3.0, -3.0]])
+    end, begun = found.go(nought, first, nought, False)
+    assert (end == first).all()
+    assert (begun == first).all()
+    fitted = first * [[1.5], [0.5], [1.0]]
+    end, begun = found.go(first, fitted, first, False)
+    assert end.tolist() == [[1.5, -1.5], [1.5, -1.5], [3.0, -3.0]]
+    assert begun.tolist() == [[2.0, -2.0], [1.5, -1.5], [3.0, -3.0]]
+    end, begun = found.go(begun, begun + 1, end, True)
+    assert (begun == end).all()
 
 
 def people(rng, n, shift):

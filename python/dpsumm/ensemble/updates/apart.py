@@ -58,7 +58,7 @@ class Apart:
         self._shares, self._shape = shares, shape
         self._even: Array | None = None
         self.middle, self.moments = np.zeros(shape[0]), np.zeros(shape)
-        self.known = False
+        self.known, self._gone = False, np.zeros(shape)
 
     def step(self, number: int, radius: float) -> Step:
         """Return what the next of the two rounds starts from."""
@@ -100,6 +100,27 @@ class Apart:
         own = self._even - np.outer(self.middle, self._even[0])
         own[0] = self._even[0]
         self.moments, self.known = own, True
+
+    def go(self, start: Array, end: Array, before: Array, last: bool) -> tuple[Array, Array]:
+        """Return where a step ends, and what the next round starts from, each (m + 1, K).
+
+        Steps are too long where records vary more than the points, and too short where they vary
+        less. So half of a function's step is taken if it turns back. If it goes on, the next one
+        starts further along. After Rprop (Riedmiller & Braun 1993).
+
+        Parameters
+        ----------
+        start, end
+            Weights that the round was for, and the weights fitted to it.
+        before
+            End of the last step.
+        last
+            Whether no round follows.
+        """
+        along = ((end - start) * self._gone).sum(1, keepdims=True)
+        end = np.where(along < 0, (start + end) / 2, end)
+        self._gone = end - start
+        return end, end if last else end + (along > 0) * (end - before)
 
 
 def linear(points: Array, like: Whitened) -> Whitened:

@@ -229,9 +229,8 @@ class Course:
         if self._apart is None:
             self.weights = calibrated(self._a, self._fitted, moments, known, ridge, kept)
         else:
-            # A step is short where the points vary more than the records: take it twice, but last.
-            again = before.any() and self.rounds + 1 < self.recipe.rounds
-            self.weights = self._fitted + again * (self._fitted - before)
+            last = self.rounds + 1 == self.recipe.rounds
+            self._fitted, self.weights = self._apart.go(self.weights, self._fitted, before, last)
         self._p = partition(self._a @ self.weights)[1]
         left = 1 / (1 / signal + 1 / ((k - 1) * variance))
         better = _BETTER_FIT ** (self.rounds + 1) if k > 2 else 1.0
