@@ -19,8 +19,8 @@ from dpsumm.ensemble.updates.messages import Step
 
 Array = NDArray[np.float64]
 
-# Rounds that must be left: two for this, and some to learn from.
-_LEAST_ROUNDS = 5
+# Rounds that must be left to learn from.
+LEAST_ROUNDS = 3
 # Variance of the noise in a middle, in units of the points' own, above which it tells too little.
 _LOUD = 0.3
 # Length of a middle, in the same units, beyond which the records are too far to tell of the points.
@@ -74,11 +74,16 @@ class Apart:
     @property
     def near(self) -> bool:
         """Whether the middle is known, and near enough to the points."""
-        return self.known and float(np.linalg.norm(self.middle[1:])) <= _FAR
+        told = self.known and self._even is not None
+        return told and float(np.linalg.norm(self.middle[1:])) <= _FAR
 
     def pays(self, left: int, sd: float) -> bool:
         """Return whether enough rounds are left, and the noise of an entry tells enough."""
-        return left >= _LEAST_ROUNDS and self._noise(sd**2) <= _LOUD
+        return left >= LEAST_ROUNDS + 2 and self._noise(sd**2) <= _LOUD
+
+    def skip(self) -> None:
+        """Do without the two rounds: the records' middle is taken to be that of the points."""
+        self.known = True
 
     def _noise(self, variance: Any) -> Any:
         """Return the variance of a middle by that of the entries of both rounds."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.whitened import Whitened, sample
 from dpsumm.ensemble.terms import Terms
-from dpsumm.ensemble.updates.apart import Apart, around, linear, widened
+from dpsumm.ensemble.updates.apart import LEAST_ROUNDS, Apart, around, linear, widened
 from dpsumm.ensemble.updates.clipping import LEVELS
 from dpsumm.ensemble.updates.fit import fit, likeliest_factor, partition
 from dpsumm.ensemble.updates.gains import expected_rows, gains_of
@@ -160,12 +160,14 @@ class Course:
             self.strange |= self._strange(moments, variance)
         self._add(moments, variance)
         self.rounds += 1
-        if self.strange and self._apart is None:
-            apart = Apart(self._shares, self.shape, self.recipe.whole)
-            sd = apart.clip(math.sqrt(self.shape[0])) * self._noise_std * self._unit
-            if apart.pays(self.recipe.rounds - self.rounds, sd):
-                self._apart = apart
-                self._begin(linear(self._points, self.basis))
+        left = self.recipe.rounds - self.rounds
+        if self.strange and self._apart is None and left >= LEAST_ROUNDS:
+            self._apart = Apart(self._shares, self.shape, self.recipe.whole)
+            self._begin(linear(self._points, self.basis))
+            sd = self._apart.clip(math.sqrt(self.shape[0])) * self._noise_std * self._unit
+            if not self._apart.pays(left, sd):
+                self._apart.skip()
+                self._a = widened(self._a)
         self.step = self._next()
 
     def _add(self, moments: Array, variance: Array) -> None:
