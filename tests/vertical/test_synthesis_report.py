@@ -142,7 +142,9 @@ def test_the_page_shows_how_tables_of_two_owners_were_made(synthetic, way, sent,
 
 
 def test_the_page_has_every_guarantee_and_condition_and_escapes_names(synthetic, tmp_path):
-    synthetic.report(tmp_path / "report.html")
+    page = synthetic.report(tmp_path / "report.html")
+    assert page.html == (tmp_path / "report.html").read_text()
+    assert page._repr_html_().startswith("<iframe srcdoc=")
     text = (tmp_path / "report.html").read_text("utf-8")
     for sentence in synthetic.privacy.statements():
         assert sentence.replace("'", "&#x27;") in text

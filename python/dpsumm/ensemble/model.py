@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.basics.atomic import write_text
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
 from dpsumm.ensemble.consumer import Consumer
@@ -205,10 +204,7 @@ class Model:
 
         It needs the extra ``report``. A file is written whole or not at all.
         """
-        page = Page(self._page())
-        if path is not None:
-            write_text(path, page.html)
-        return page
+        return Page(self._page(), path)
 
     def _page(self) -> str:
         return render(self)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from html import escape
+
+from dpsumm.basics.atomic import write_text
 
 
 class Page:
     """A self-contained HTML page, which a notebook shows in a frame."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html: str, path: str | os.PathLike[str] | None = None) -> None:
+        """Hold a page, and write it to `path` if there is one. A file is whole or not at all."""
         self.html = html
+        if path is not None:
+            write_text(path, html)
 
     def __repr__(self) -> str:
         return f"Page({len(self.html):,} characters of HTML)"

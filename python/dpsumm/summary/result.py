@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.basics.atomic import write_text
 from dpsumm.basics.checks import counted, plain
 from dpsumm.data.frame import Backend
 from dpsumm.data.schema import Schema
@@ -429,10 +428,7 @@ class Summary:
         """
         from dpsumm.summary.page import render
 
-        page = render(self, image)
-        if path is not None:
-            write_text(path, page)
-        return Page(page)
+        return Page(render(self, image), path)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw target, summary and pool as clouds of points, and return matplotlib's axes.

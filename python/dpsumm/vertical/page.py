@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.basics.atomic import write_text
 from dpsumm.basics.checks import counted
 from dpsumm.report import figures, parts
 from dpsumm.report.numbers import percent, round_up
@@ -42,13 +39,8 @@ MOST_COLUMNS, MOST_PANELS = 30, 24
 MOST_PAIRS = 12
 
 
-def write_report(synthetic: Synthetic, path: str | os.PathLike[str]) -> Path:
-    """Write the report as one HTML file without outside references. Return its path."""
-    return write_text(path, render(synthetic))
-
-
 def render(synthetic: Synthetic) -> str:
-    """Return the page. Names of owners and columns are escaped."""
+    """Return the page, without outside references. Names of owners and columns are escaped."""
     verdict = synthetic.verdict
     drawn = drawn_rows(synthetic.model, synthetic.label_model)
     margins = margins_of(synthetic.tables, synthetic.levels, drawn)

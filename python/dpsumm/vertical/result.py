@@ -18,6 +18,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.report.notes import Note
+from dpsumm.report.page import Page
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.dependence import hidden_pairs
 from dpsumm.vertical.grid import Drawn
@@ -25,7 +26,7 @@ from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.label_score import LabelScore
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.notes import verdict_of
-from dpsumm.vertical.page import write_report
+from dpsumm.vertical.page import render
 from dpsumm.vertical.pooled import Pooled
 from dpsumm.vertical.privacy import SynthesisPrivacy
 
@@ -111,13 +112,13 @@ class Synthetic:
         reached = verdict_of(self.tables, self.label_score, self.fits)
         return reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all.
+    def report(self, path: str | os.PathLike[str] | None = None) -> Page:
+        """Return a self-contained HTML report, which a notebook shows, and write it to `path`.
 
         It holds released numbers and their post-processing alone, so you may show it to anyone who
-        may see the rows.
+        may see the rows. It needs the extra ``report``. A file is written whole or not at all.
         """
-        write_report(self, path)
+        return Page(render(self), path)
 
     def sample(
         self,
