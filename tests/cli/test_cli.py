@@ -456,7 +456,7 @@ def test_an_interruption_while_the_report_is_made_says_what_is_complete(
     def stop(path: Path, text: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpsumm.summary.result.write_text", stop)
+    monkeypatch.setattr("dpsumm.report.page.write_text", stop)
     options = (*TWO, *BOX, "--size", "20", *book, "--report", "report.html")
     assert run(*options) == 130
     said = capsys.readouterr().err
