@@ -32,6 +32,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.data.shards import Shard, ShardWorker, Work
 from dpsumm.data.stream import Stream, StreamTable
 from dpsumm.errors import InvalidDataError
+from dpsumm.kernels import Draws
 from helpers.effort import examples
 from helpers.sheets import write_sheet
 
@@ -205,7 +206,7 @@ def streamed(source: Any, head: Any) -> Table:
     """All rows as candidates, read in blocks of two."""
     (table,) = read_owners({"north": source}, schema=SCHEMA)
     assert isinstance(table, StreamTable)
-    return table.sift(zero, np.random.default_rng(1), 1)[0]
+    return table.sift(zero, Draws(bytes(32)), 1)[0]
 
 
 def by_stream(directory: Path, records: list[Record]) -> Table:
@@ -224,7 +225,7 @@ def by_shards(directory: Path, records: list[Record]) -> Table:
     def read(raw: Any) -> Table:
         return read_table(raw, name="north", schema=SCHEMA)
 
-    work = Work(len(records), 2, read, zero, np.random.default_rng(1))
+    work = Work(len(records), 2, read, zero, Draws(bytes(32)))
     rows = np.arange(len(records))
     try:
         return ShardWorker().fetch(shards, work, rows)

@@ -1,17 +1,16 @@
 """Candidates of a whole are those of its parts, however it is split and in whatever order."""
 
-from itertools import pairwise
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsumm.data import table as tables
 from dpsumm.data.column import Column
-from dpsumm.data.marks import Marks, choose, coins_from, merged
+from dpsumm.data.marks import Marks, choose, merged
 from dpsumm.data.schema import Schema
 from dpsumm.data.stream import Sieve
 from dpsumm.data.table import Table, read_table
+from dpsumm.kernels import Draws
 
 SCHEMA = Schema([Column("x")])
 
@@ -77,18 +76,6 @@ def test_merged_parts_give_the_whole(case, block):
     np.testing.assert_array_equal(one[choose(one, wanted)].rows, expected)
 
 
-@given(st.integers(0, 2**32), st.lists(st.integers(0, 40), max_size=6), st.booleans())
-def test_coins_belong_to_rows(seed, cuts, used):
-    rng = np.random.default_rng(seed)
-    if used:  # half a word is left over in the generator
-        rng.integers(0, 7, dtype=np.int32)
-    state = rng.bit_generator.state
-    parts = [0, *sorted(cuts), 50]
-    coins = [coins_from(rng, start).random(stop - start) for start, stop in pairwise(parts)]
-    assert rng.bit_generator.state == state
-    np.testing.assert_array_equal(np.concatenate(coins), rng.random(50))
-
-
 def test_the_twin_is_not_the_best_rows_alone():
     marks = Marks(np.arange(4), np.array([3.0, 2, 1, 0]), np.array([0.9, 0.8, 0.1, 0.2]))
     np.testing.assert_array_equal(choose(marks, 1), [0, 2])
@@ -109,7 +96,7 @@ def test_points_are_made_block_by_block(rng, monkeypatch):
         monkeypatch.setattr(tables, "BLOCK_ROWS", block_rows)
         monkeypatch.setattr(tables, "CANDIDATES", 40)
         whole = read_table(values, name="o", schema=schema)
-        found, marks = whole.sift(score, np.random.default_rng(1), 5)
+        found, marks = whole.sift(score, Draws(bytes(32)), 5)
         assert "scaled" not in vars(whole)
         return found.rows.tolist(), found.scaled.tobytes(), marks.scores.tobytes()
 

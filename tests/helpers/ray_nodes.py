@@ -16,6 +16,7 @@ from ray.cluster_utils import Cluster
 import dpsumm
 from dpsumm.data.inputs import read_owners
 from dpsumm.errors import ShardLostError
+from dpsumm.kernels import Draws
 
 # The loss of a node is noticed after seconds, not after half a minute.
 QUICK = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}
@@ -73,7 +74,7 @@ def main(folder: Path) -> None:
 def sift(source, score):
     """Return the candidates of a source."""
     [table] = read_owners([source])
-    return table.sift(score, np.random.default_rng(1), 1)[0]
+    return table.sift(score, Draws(bytes(32)), 1)[0]
 
 
 if __name__ == "__main__":

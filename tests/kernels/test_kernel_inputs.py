@@ -243,6 +243,8 @@ CALLS = {
         "noise": 0.1,
         "least": 0.1,
     },
+    kernels.Draws(bytes(32)).units: {"first": 0, "count": 1},
+    kernels.Draws(bytes(32)).subset: {"total": 3, "count": 1},
     kernels.arrivals: {"log_rates": ONES, "uniform": ONES / 5},
     kernels.weights: {
         "points": GOOD,

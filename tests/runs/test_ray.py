@@ -17,6 +17,7 @@ import dpsumm
 from dpsumm.data import shards as workers
 from dpsumm.data.inputs import read_owners
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ShardLostError
+from dpsumm.kernels import Draws
 
 ray = pytest.importorskip("ray")
 
@@ -104,7 +105,7 @@ def test_parquet_labels_columns_and_bounds_as_one_stream(tmp_path, values):
 
 def sifted(source, score):
     [table] = read_owners([source])
-    return table.sift(score, np.random.default_rng(1), 1)
+    return table.sift(score, Draws(bytes(32)), 1)
 
 
 def first_column(points):

@@ -3,12 +3,11 @@
 Both sets are the first rows of a total order, by score and row or by random key and row. So a row
 that is kept of a whole is kept of each of its parts. Marking parts in any grouping and order, and
 then the kept rows, gives the rows of the whole. The random keys belong to rows, not to blocks: see
-:func:`coins_from`.
+:class:`dpsumm.kernels.Draws`.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -42,13 +41,13 @@ class Marks:
 
     @classmethod
     def of(
-        cls, rows: NDArray[np.int64], scores: NDArray[np.float64], coins: NDArray[np.float64]
+        cls, rows: NDArray[np.int64], scores: NDArray[np.float64], units: NDArray[np.float64]
     ) -> Marks:
-        """Return the marks of rows by (n, 2) scores and logarithms of rates, and uniform coins.
+        """Return the marks of rows by (n, 2) scores and logarithms of rates, and uniform numbers.
 
         The keys are those of :func:`dpsumm.kernels.arrivals`.
         """
-        return cls(rows, scores[:, 0], kernels.arrivals(scores[:, 1], coins))
+        return cls(rows, scores[:, 0], kernels.arrivals(scores[:, 1], units))
 
 
 def choose(marks: Marks, wanted: int) -> NDArray[np.int64]:
@@ -76,15 +75,6 @@ def merged(parts: Sequence[Marks], wanted: int) -> Marks:
     """Return the marks to keep of several sets of rows."""
     marks = joined(parts)
     return marks[choose(marks, wanted)]
-
-
-def coins_from(rng: np.random.Generator, row: int) -> np.random.Generator:
-    """Return a generator whose ``random(n)`` gives the coins of `row` and the n - 1 rows after it.
-
-    The coin of row i is the generator's i-th double from here on. `rng` itself does not move.
-    """
-    bits: Any = copy.deepcopy(rng.bit_generator)
-    return np.random.Generator(bits.advance(row))
 
 
 def joined(parts: Sequence[Marks]) -> Marks:

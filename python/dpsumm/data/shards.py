@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.basics.checks import check_whole
-from dpsumm.data.marks import CANDIDATES, Marks, Score, coins_from, merged
+from dpsumm.data.marks import CANDIDATES, Marks, Score, merged
 from dpsumm.data.stream import Candidates, Sieve, Stream
 from dpsumm.data.table import Reader, Table
 from dpsumm.errors import (
@@ -62,7 +62,7 @@ class Work:
     block_rows: int
     read: Reader
     score: Score
-    rng: np.random.Generator
+    draws: kernels.Draws
 
 
 class ShardWorker:
@@ -87,9 +87,8 @@ class ShardWorker:
             sieve = Sieve(work.n_candidates)
             for shard in shards:
                 with _naming(shard.path):
-                    coins = coins_from(work.rng, shard.first_row)
                     stream = _stream(shard, work.block_rows)
-                    stream.pour(sieve, work.read, work.score, coins, shard.first_row)
+                    stream.pour(sieve, work.read, work.score, work.draws, shard.first_row)
             self._found = sieve.candidates()
         return self._found
 
@@ -206,14 +205,11 @@ class Shards:
         """Return some of the rows, ascending. Errors as :meth:`StreamTable.sift`."""
         return _taken(self.shards, read, self.block_rows, index, self.n_workers)
 
-    def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
+    def sift(self, read: Reader, score: Score, draws: kernels.Draws, count: int) -> Candidates:
         """Return the candidates. Parameters and errors as :meth:`StreamTable.sift`."""
         wanted = max(self.n_candidates, count)
-        work = Work(wanted, self.block_rows, read, score, rng)
-        found = _sifted(self.shards, work, self.n_workers)
-        bits: Any = rng.bit_generator
-        bits.advance(self.n_rows)
-        return found
+        work = Work(wanted, self.block_rows, read, score, draws)
+        return _sifted(self.shards, work, self.n_workers)
 
 
 def _flat(files: object) -> list[tuple[str | None, str]]:

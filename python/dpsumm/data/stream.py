@@ -16,6 +16,7 @@ from dpsumm.data.guard import guarded, import_pyarrow
 from dpsumm.data.marks import CANDIDATES, Marks, Score, choose, joined
 from dpsumm.data.table import Reader, Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.kernels import Draws
 
 SUFFIXES = (".parquet", ".npy")
 # Enough rows to tell columns and types.
@@ -191,10 +192,10 @@ class Stream:
         """Return the first rows, a block of at most `HEAD_ROWS`."""
         return next(iter(replace(self, block_rows=min(self.block_rows, HEAD_ROWS)).blocks()))
 
-    def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
+    def sift(self, read: Reader, score: Score, draws: Draws, count: int) -> Candidates:
         """Return the candidates. Parameters and errors as :meth:`StreamTable.sift`."""
         sieve = Sieve(max(self.n_candidates, count))
-        self.pour(sieve, read, score, rng)
+        self.pour(sieve, read, score, draws)
         return sieve.candidates()
 
     def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
@@ -210,12 +211,14 @@ class Stream:
         sieve: Sieve,
         read: Reader,
         score: Score,
-        coins: np.random.Generator,
+        draws: Draws,
         first_row: int = 0,
     ) -> None:
-        """Show all rows to a sieve, numbered from `first_row`, with one coin each."""
+        """Show all rows to a sieve, numbered from `first_row`, with one draw each."""
         for block in self._numbered(read, first_row):
-            sieve.add(block, Marks.of(block.rows, score(block.scaled), coins.random(len(block))))
+            units = draws.units(first_row, len(block))
+            sieve.add(block, Marks.of(block.rows, score(block.scaled), units))
+            first_row += len(block)
 
     def _numbered(self, read: Reader, first_row: int) -> Iterator[Table]:
         """Yield all rows by blocks, each with its number."""
@@ -332,7 +335,7 @@ class Rows(Protocol):
     def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
         """Return some of the rows, ascending."""
 
-    def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
+    def sift(self, read: Reader, score: Score, draws: Draws, count: int) -> Candidates:
         """Return the candidates."""
 
 
@@ -372,13 +375,13 @@ class StreamTable:
         found = self.stream.take(_reader(self._read, self.head), index)
         return replace(found, rows=index)
 
-    def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
+    def sift(self, score: Score, draws: Draws, count: int) -> tuple[Table, Marks]:
         """Return the candidates as a table, rows in order, and their marks.
 
-        The random keys move `rng` on by one double a row. Candidates of each kind are
-        `n_candidates`, or `count` if that is more. With shards `score` is sent to their workers.
+        Row i has number i of `draws`. Candidates of each kind are `n_candidates`, or `count` if
+        that is more. With shards `score` is sent to their workers.
         """
-        found = self.stream.sift(_reader(self._read, self.head), score, rng, count)
+        found = self.stream.sift(_reader(self._read, self.head), score, draws, count)
         self.n_clipped, self.n_missing, self.n_unknown = map(tuple, found.counts.tolist())
         return found.table, found.marks
 

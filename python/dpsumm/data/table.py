@@ -23,6 +23,7 @@ from dpsumm.data.marks import CANDIDATES, Marks, Score, choose
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
+from dpsumm.kernels import Draws
 
 # Rows that are scored at once. Points are many times as wide as values and never lie in memory
 # together.
@@ -125,13 +126,14 @@ class Table(Records):
         """Return some of the rows, ascending positions. See `StreamTable.rows_at`."""
         return self.take(index)
 
-    def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
+    def sift(self, score: Score, draws: Draws, count: int) -> tuple[Table, Marks]:
         """Return the candidates and their marks. See `StreamTable.sift`."""
         marks = Marks(self.rows, np.empty(len(self)), np.empty(len(self)))
         for start in range(0, len(self), BLOCK_ROWS):
             at = slice(start, start + BLOCK_ROWS)
             rows, values = self.rows[at], self.values[at]
-            made = Marks.of(rows, score(self.schema.encode(values)), rng.random(len(rows)))
+            units = draws.units(start, len(rows))
+            made = Marks.of(rows, score(self.schema.encode(values)), units)
             marks.scores[at], marks.keys[at] = made.scores, made.keys
         kept = choose(marks, max(CANDIDATES, count))
         return (self if len(kept) == len(self) else self.take(kept)), marks[kept]

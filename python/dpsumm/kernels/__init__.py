@@ -6,6 +6,7 @@ privacy rests on comes from the operating system unless a `seed` is given, which
 
 from dpsumm.kernels.bids import Bidder
 from dpsumm.kernels.dominance import diagonal_dominance, is_diagonally_dominant
+from dpsumm.kernels.draws import Draws
 from dpsumm.kernels.features import RandomFeatures
 from dpsumm.kernels.landmarks import LandmarkFeatures
 from dpsumm.kernels.mechanisms import MwemRun, exponential_choice, mwem
@@ -22,6 +23,7 @@ from dpsumm.kernels.tilt import arrivals, tilt
 __all__ = [
     "INSTRUCTIONS",
     "Bidder",
+    "Draws",
     "LandmarkFeatures",
     "MixtureFit",
     "MwemRun",

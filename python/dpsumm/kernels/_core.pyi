@@ -34,6 +34,8 @@ __all__ = [
     "sample_mixture",
     "set_threads",
     "softmax_shares",
+    "subset",
+    "units",
     "weights",
 ]
 
@@ -209,3 +211,5 @@ def softmax_shares(
     weights: NDArray[np.float64],
     start: NDArray[np.float64],
 ) -> NDArray[np.float64]: ...
+def subset(key: bytes, total: int, count: int) -> NDArray[np.uint64]: ...
+def units(key: bytes, first: int, count: int) -> NDArray[np.float64]: ...

@@ -105,6 +105,13 @@ def whole(value: object, name: str, at_least: int = 0, at_most: int = 2**63 - 1)
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
+def key(value: object) -> bytes:
+    """Return a key of ChaCha20, checked."""
+    if not (isinstance(value, bytes) and len(value) == 32):
+        raise InvalidParameterError("key must be 32 bytes, as secrets.token_bytes(32) gives")
+    return value
+
+
 def seed(value: object) -> int | None:
     """Return a seed, or None for the operating system's randomness."""
     return None if value is None else whole(value, "seed", 0, 2**64 - 1)

@@ -63,9 +63,7 @@ class Pad:
 
     def __init__(self, width: int, key: bytes | None = None, *, ring: Literal[32, 64] = 32) -> None:
         self.width = inputs.whole(width, "width", 1, 2**16)
-        self._key = secrets.token_bytes(32) if key is None else key
-        if not (isinstance(self._key, bytes) and len(self._key) == 32):
-            raise InvalidParameterError("key must be 32 bytes, as secrets.token_bytes(32) gives")
+        self._key = inputs.key(secrets.token_bytes(32) if key is None else key)
         if ring not in (32, 64):
             raise InvalidParameterError(f"ring must be 32 or 64, got {ring!r}")
         self.ring: Literal[32, 64] = ring

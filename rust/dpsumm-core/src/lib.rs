@@ -4,6 +4,7 @@
 //! | module | what it has |
 //! |---|---|
 //! | [`rng`], [`noise`] | the operating system's randomness, and samplers whose law is the stated one |
+//! | [`draws`] | draws that protect no record and repeat by their key |
 //! | [`features`], [`landmarks`], [`grid`], [`quantize`] | maps of the Gaussian kernel, and integers whose sums move by a known length |
 //! | [`mwem`] | the mean of bounded coordinates by multiplicative weights |
 //! | [`kernel`], [`mmd`], [`nearest`] | means of the kernel, distance of two samples, nearest rows |
@@ -43,6 +44,7 @@
 //! ```
 
 pub mod bid;
+pub mod draws;
 pub mod error;
 mod exp;
 pub mod features;

@@ -9,6 +9,9 @@ use rand::{Rng, SeedableRng, TryRng};
 
 use crate::error::{Error, Result};
 
+/// A key of 256 bits.
+pub type Key = [u8; 32];
+
 /// A stream of random 64-bit words that knows whether it may protect anybody.
 ///
 /// # Examples
@@ -43,6 +46,14 @@ impl Source {
     pub fn seeded(seed: u64, stream: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         rng.set_stream(stream);
+        Self { rng, private: false }
+    }
+
+    /// Return the words of a key from number `first` on: **not private**, see [`crate::draws`].
+    pub fn keyed(key: &Key, stream: u64, first: u64) -> Self {
+        let mut rng = ChaCha20Rng::from_seed(*key);
+        rng.set_stream(stream);
+        rng.set_word_pos(2 * u128::from(first));
         Self { rng, private: false }
     }
 

@@ -1,6 +1,7 @@
 //! Errors of the core as the package's exceptions.
 
 use dpsumm_core::Error;
+use dpsumm_core::rng::Key;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError};
 
@@ -27,4 +28,9 @@ impl From<CoreError> for PyErr {
             Error::NoEntropy => PyOSError::new_err(message),
         }
     }
+}
+
+/// Return a key of ChaCha20, checked.
+pub fn key_of(key: &[u8]) -> Result<&Key, CoreError> {
+    key.try_into().map_err(|_| CoreError(Error::invalid("key", "must be 32 bytes")))
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod auction;
+mod draws;
 mod errors;
 mod features;
 mod landmarks;
@@ -21,6 +22,8 @@ mod _core {
 
     #[pymodule_export]
     use super::auction::{PyBidder, PyMwem};
+    #[pymodule_export]
+    use super::draws::{subset, units};
     #[pymodule_export]
     use super::features::{
         PyRandomFeatures, arrivals, kernel_means, mean_kernel_self, mmd2, nearest,

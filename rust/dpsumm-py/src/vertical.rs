@@ -13,7 +13,7 @@ use numpy::{
 use pyo3::prelude::*;
 
 use crate::arrays::{rows, vector};
-use crate::errors::CoreError;
+use crate::errors::{CoreError, key_of};
 use crate::run::detached;
 
 const SAMPLE: u64 = 0x7361_6d70;
@@ -28,10 +28,6 @@ pub enum AnyWords<'py> {
 }
 
 type Matrix<'py> = PyResult<Bound<'py, PyAny>>;
-
-fn key_of(key: &[u8]) -> PyResult<&Key> {
-    key.try_into().map_err(|_| CoreError(Error::invalid("key", "must be 32 bytes")).into())
-}
 
 fn matrix<'py, W: Word + Element>(py: Python<'py>, words: &[W], width: usize) -> Matrix<'py> {
     let shape = [words.len() / width.max(1), width];

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Owner(Party):
 
     def __init__(self, table: Table | StreamTable, seed: int | None = None) -> None:
         self.table = table
-        self._rng = np.random.default_rng(seed)
+        self._seed = seed
         self._bidder: tuple[FeatureMap, kernels.Bidder] | None = None
         self._bids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
@@ -81,9 +82,11 @@ class Owner(Party):
         raise ProtocolError(f"an owner has no answer to a {type(request).__name__}")
 
     def _draw(self, request: DrawRequest) -> Points:
-        table = self._in_memory()
-        picked = self._rng.choice(len(table), min(request.count, len(table)), replace=False)
-        return points_of(table, picked.astype(np.int64))
+        table, key = self._in_memory(), secrets.token_bytes(32)
+        if self._seed is not None:
+            key = hashlib.sha256(str(self._seed).encode()).digest()
+        picked = kernels.Draws(key).subset(len(table), min(request.count, len(table)))
+        return points_of(table, picked)
 
     def _in_memory(self) -> Table:
         table = self.table.in_memory
@@ -107,7 +110,7 @@ class Owner(Party):
             features = features_of(request.feature_map, self.table.schema)
         except (InvalidParameterError, InvalidDataError) as error:
             raise ProtocolError(f"the curator's recipe makes no features: {error}") from None
-        sample = np.sort(draws.choice(total, min(SAMPLE, total), replace=False))
+        sample = draws.subset(total, min(SAMPLE, total))
         tilt = kernels.tilt(
             features, self.table.points_at(sample), goal, noise=request.noise, least=EFFECTIVE
         )
@@ -116,15 +119,15 @@ class Owner(Party):
         table, marks = self.table.sift(score, draws, count)
         return points_of(table, offers(table.scaled, marks, request, count))
 
-    def _draws(self, request: OfferRequest) -> np.random.Generator:
-        """Return the generator of an answer's draws: the same when asked again the same.
+    def _draws(self, request: OfferRequest) -> kernels.Draws:
+        """Return an answer's draws: the same when asked again the same.
 
         So an owner that is asked again in a resumed run, with the same release, offers the same
         points, wherever it runs. By its name, since owners with like data should offer different
         points. The draws protect nobody.
         """
-        digest = hashlib.sha256(request.target.to_bytes() + self.table.name.encode()).digest()
-        return np.random.default_rng(np.frombuffer(digest, dtype="<u4"))
+        asked = request.target.to_bytes() + self.table.name.encode()
+        return kernels.Draws(hashlib.sha256(asked).digest())
 
     def _bid(self, request: BidRequest) -> Bids:
         """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""

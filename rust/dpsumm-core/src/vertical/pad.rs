@@ -56,8 +56,7 @@ macro_rules! word {
 word!(u32, 1);
 word!(u64, 2);
 
-/// A key of 256 bits.
-pub type Key = [u8; 32];
+pub use crate::rng::Key;
 
 /// What a key's words are for: two uses share no word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
