@@ -24,7 +24,7 @@ $(1)/.ready: pyproject.toml
 	touch $$@
 endef
 
-$(eval $(call environment,$(VENV),dev,demo))
+$(eval $(call environment,$(VENV),dev,demo$(comma)sql))
 
 # The compiled core and the package, in place.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock

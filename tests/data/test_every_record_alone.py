@@ -9,7 +9,9 @@ its fields may make a table unreadable, never silently another one.
 import csv
 import io
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -198,6 +200,24 @@ def by_sheet(directory: Path, records: list[Record]) -> Table:
     return one(directory / "north.xlsx")
 
 
+def by_query(directory: Path, records: list[Record]) -> Table:
+    """From SQLite, whose columns have no type: whole numbers are stored as such."""
+
+    def cell(field: str) -> str | int:
+        return int(field) if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", field, re.ASCII) else field
+
+    with closing(sqlite3.connect(directory / "north.db")) as database:
+        names = ", ".join(f'"{name}"' for name in NAMES)
+        database.execute(f"CREATE TABLE records (id, {names})")
+        marks = ", ".join("?" * (1 + len(NAMES)))
+        rows = [(-i, *map(cell, record)) for i, record in enumerate(records)]
+        database.executemany(f"INSERT INTO records VALUES ({marks})", reversed(rows))
+        database.commit()
+    query = "-- database: north.db\n-- key: place\nSELECT -id AS place, * FROM records"
+    (directory / "north.sql").write_text(query)
+    return one(directory / "north.sql")
+
+
 def zero(points: NDArray[Any]) -> NDArray[np.float64]:
     return np.zeros((len(points), 2))
 
@@ -249,6 +269,7 @@ TEXTS: dict[str, Callable[[Path, list[Record]], Table]] = {
     "csv": lambda at, records: one(written(at, records, "csv")),
     "parquet": lambda at, records: one(written(at, records, "parquet")),
     "excel": by_sheet,
+    "sqlite": by_query,
     "pandas": lambda at, records: one(pd.DataFrame(columns_of(records), dtype=object)),
     "pandas str": lambda at, records: one(pd.DataFrame(columns_of(records), dtype="string")),
     "pandas categorical": lambda at, records: one(

@@ -15,6 +15,7 @@ KINDS = {
     "csv": (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES)),
     "parquet": (".parquet",),
     "excel": (".xlsx",),
+    "sql": (".sql",),
 }
 KNOWN_SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
@@ -84,13 +85,13 @@ class FileFormat:
         they are float64. The types of the file's columns do not decide, because one record can turn
         a column of float32 into text.
     kind
-        ``"csv"``, ``"parquet"`` or ``"excel"``, by default by the suffix. A CSV file whose name
-        ends in ``.gz`` is unpacked either way.
+        ``"csv"``, ``"parquet"``, ``"excel"`` or ``"sql"``, by default by the suffix. A CSV file
+        whose name ends in ``.gz`` is unpacked either way.
 
     Raises
     ------
     InvalidParameterError
-        `kind` is not one of the three, `separator` is not a single ASCII character or is `decimal`,
+        `kind` is not one of the four, `separator` is not a single ASCII character or is `decimal`,
         `names` is empty or repeats a name, or `encoding` is not one of the list.
 
     See Also
@@ -166,14 +167,14 @@ class FileFormat:
 class File:
     """A file and how it is read. It may take the place of any path.
 
-    The suffix of a file shows whether it is CSV, Parquet or Excel. Only other files, and text
-    files in another format, need a `File`.
+    The suffix of a file shows whether it is CSV, Parquet, Excel or a query of a database (see
+    docs/databases.md). Only other files, and text files in another format, need a `File`.
 
     Parameters
     ----------
     path
-        Of a CSV, Parquet or Excel file. For all owners together also a folder, or a pattern such as
-        ``"sites/*.csv"``: each is called by its file's name.
+        Of a CSV, Parquet, Excel or SQL file. For all owners together also a folder, or a pattern
+        such as ``"sites/*.csv"``: each is called by its file's name.
     format
         How it is read.
 

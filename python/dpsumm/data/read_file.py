@@ -1,4 +1,4 @@
-"""Read one data file: CSV, Parquet or Excel."""
+"""Read one data file: CSV, Parquet, Excel, or a query of a database."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpsumm.data.file import FileFormat
 from dpsumm.data.frame import Cells, Coded, Each, Frame, check_names, frame_of
 from dpsumm.data.guard import check_workbook, guarded, import_polars, import_pyarrow, read_batches
+from dpsumm.data.query import read_query
 from dpsumm.data.text_file import named_texts, read_csv
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
 
@@ -50,6 +51,8 @@ def read_file(
     kind = file_format.kind_of(path, where)
     if kind == "parquet":
         return _read_parquet(path, where)
+    if kind == "sql":
+        return read_query(path, where, typed=typed)
     if kind == "excel":
         if not file_format.header or file_format.names is not None:
             raise InvalidParameterError(

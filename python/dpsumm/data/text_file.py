@@ -110,10 +110,10 @@ def named_texts(
         there = ~text.is_in(["", *missing]) if missing else text != ""
         texts.append(polars.when(there).then(text).alias(name))
     frame = frame.with_columns(texts)
-    return frame.with_columns(map(_as_number, frame)) if typed else frame
+    return frame.with_columns(map(as_number, frame)) if typed else frame
 
 
-def _as_number(column: pl.Series) -> pl.Series:
+def as_number(column: pl.Series) -> pl.Series:
     """Return a text column as Int64 or Float64, itself if a field is not a finite number.
 
     Itself, too, if a number begins with a zero, as postcodes do: ``02139`` would become 2139.

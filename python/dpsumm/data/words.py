@@ -127,9 +127,9 @@ class Format:
     Parameters
     ----------
     format : KEY=VALUE
-        How to read files, such as separator=';' or decimal=','. KEY is kind (csv, parquet or
-        excel), separator, encoding, decimal, or names for CSV files without a header row. Repeat
-        it for each key.
+        How to read files, such as separator=';' or decimal=','. KEY is kind (csv, parquet,
+        excel or sql), separator, encoding, decimal, or names for CSV files without a header row.
+        Repeat it for each key.
     """
 
     format: list[str] | None = None
