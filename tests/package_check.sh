@@ -66,6 +66,26 @@ assert all((one.points == made[0].points).all() for one in made)
 print("used on Python", sys.version.split()[0])
 PYTHON
 use "$python"
+
+# README's examples in the environment of a stranger: the wheel, no repository, no Rust on the path.
+cat >"$work/readme.py" <<'PYTHON'
+import re
+import shutil
+import sys
+import time
+from pathlib import Path
+
+assert not shutil.which("cargo") and not shutil.which("rustc")
+blocks = re.findall(r"^```python\n(.*?)^```$", Path(sys.argv[1]).read_text("utf-8"), re.M | re.S)
+start, namespace = time.monotonic(), {}
+for block in blocks:
+    exec(block, namespace)
+assert len(blocks) == 3 and "site-packages" in namespace["dpsumm"].__file__
+print(f"README's {len(blocks)} examples ran in {time.monotonic() - start:.0f} s")
+PYTHON
+"$work/use/bin/pip" install --quiet "$(echo "$work"/dist/dpsumm-*-abi3-*.whl)[cli,learn]"
+(cd "$work" && env -i PATH="$work/use/bin" HOME="$work" python readme.py "$root/README.md")
+
 used=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 for name in python3.11 python3.13; do
     if [ "$name" = "$used" ]; then continue; fi
