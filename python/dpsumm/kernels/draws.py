@@ -30,6 +30,10 @@ class Draws:
     -------
     None. The key tells all numbers.
 
+    See Also
+    --------
+    dpsumm.kernels.arrivals : Draws rows with such numbers.
+
     Examples
     --------
     >>> from dpsumm.kernels import Draws
