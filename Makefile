@@ -6,20 +6,22 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test test-deep test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-needles evidence-verdicts evidence-ensemble evidence-vertical engines bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
-	faults mutants messages simulate fuzz docs wheels footprint report-layout report-picture golden clean
+	faults mutants messages simulate fuzz docs wheels footprint report-layout report-picture golden lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 # $(call environment,FOLDER,GROUP,EXTRAS) makes a virtual environment: what the package needs with these
-# extras, and the tools of a dependency group. pyproject.toml alone has their versions.
+# extras, and the tools of a dependency group. pyproject.toml has the versions that they may have, and
+# tests/locks/GROUP.txt those that were tested, if there is one: a new release elsewhere breaks no test.
 comma := ,
+locked = $(addprefix --constraint ,$(wildcard tests/locks/$(1).txt))
 define environment
-$(1)/.ready: pyproject.toml
+$(1)/.ready: pyproject.toml $(wildcard tests/locks/$(2).txt)
 	$$(PYTHON) -m venv $(1)
 	$(1)/bin/python -m pip install --quiet --upgrade "pip>=26.3"
-	$(if $(3),$(1)/bin/python -m pip install --quiet --only-deps ".[$(3)]")
-	$(1)/bin/python -m pip install --quiet --group $(2)
+	$(if $(3),$(1)/bin/python -m pip install --quiet $(call locked,$(2)) --only-deps ".[$(3)]")
+	$(1)/bin/python -m pip install --quiet $(call locked,$(2)) --group $(2)
 	$(1)/bin/python -m pip check
 	touch $$@
 endef
@@ -203,6 +205,13 @@ wheels: $(WHEELS)/.ready  ## Wheels for Linux on x86-64 and aarch64, in dist/, a
 
 footprint:  ## Size on disk of the wheel of `make wheels`, in an empty environment
 	$(PYTHON) -m benches.footprint dist/dpsumm-*_$$(uname -m).whl
+
+lock:  ## Newest versions for the tests, the site and the silos: tests/locks. Then run .ci/run
+	rm -rf tests/locks $(VENV) $(DOCS) .venv-silos && mkdir tests/locks
+	$(MAKE) $(VENV)/.ready $(DOCS)/.ready .venv-silos/.ready
+	for one in $(VENV):dev $(DOCS):docs .venv-silos:silos; do \
+		$${one%:*}/bin/python -m pip freeze --exclude dpsumm >tests/locks/$${one#*:}.txt || exit 1; \
+	done
 
 clean:  ## Remove everything built
 	rm -rf target .venv .venv-* dist demo-output site python/dpsumm/kernels/_core*.so
