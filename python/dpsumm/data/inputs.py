@@ -130,6 +130,11 @@ def read_inputs(
     """
     what = Wanted(**wanted)
     tables = _tables(owners, what)
+    if target_name in (table.name for table in tables):
+        raise InvalidParameterError(
+            f"owners: messages and notes call your own data {target_name!r}. Call that owner "
+            "otherwise"
+        )
     first = tables[0].head
     pair = isinstance(target, tuple)
     if pair and not own_labels:
