@@ -88,6 +88,13 @@ def test_target_takes_the_columns_of_the_owners() -> None:
     assert goal.values.dtype == np.float64
 
 
+def test_no_owner_has_the_name_of_the_consumers_data() -> None:
+    owners = {"target": np.ones((2, 1)), "south": np.ones((2, 1))}
+    with pytest.raises(InvalidParameterError, match=r"must not be called 'target'.*another name"):
+        read_inputs(owners, np.ones((2, 1)))
+    assert read_inputs(owners, np.ones((2, 1)), target_name="public_points")
+
+
 def test_target_that_does_not_fit_is_refused() -> None:
     owner = pl.DataFrame({"a": [1.0], "b": [2.0]})
     with pytest.raises(InvalidDataError, match="'target': has no column 'b'"):

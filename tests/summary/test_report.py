@@ -22,7 +22,8 @@ from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected, Seeded
-from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.guarantees import PrivacyReport, Used
+from dpsumm.privacy.ledger import Ledger
 from dpsumm.report import figures, panels, parts
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
@@ -195,6 +196,24 @@ def test_every_part_escapes_what_it_is_given() -> None:
     # table 2, facts 2, bar 3, panels 8, appendix, flow 4 (names are cut), screen 5, odds 2
     assert page.text.count(evil) == 43
     assert (page.references, page.alts) == ([evil], [evil])
+
+
+def test_the_page_says_what_is_spent_of_each_cap(tmp_path) -> None:
+    caps = {"target": (2.0, 1e-3), "owners": (9.0, 1e-3), "records": (1.0, 1e-3)}
+    Ledger.create(tmp_path / "books.db", caps=caps).close()
+    for run in ("a", "b"):
+        with Ledger(tmp_path / "books.db", run=run, delta=1e-4) as book:
+            book.release(run, [RELEASE], lambda: b"")
+            used = Used.of(book)
+    one = PrivacyReport((RELEASE,), 1e-4, "").epsilon()
+    assert used == (Used(Protected.TARGET, pytest.approx(2 * one), 2e-4, (2.0, 1e-3)),)
+    assert used[0].share == pytest.approx(one)
+    page = Page(render(make(privacy=PrivacyReport((RELEASE,), 1e-4, "", used=used))))
+    spent = f"Budget of your records: ε {round_up(2 * one)} of 2 used, delta 0.0002 of 0.001."
+    assert spent in page.text
+    assert "Budget of" not in Page(render(make())).text
+    # The share that is more: here delta, all of which is used.
+    assert Used(Protected.OWNERS, 0.1, 1e-3, (9.0, 1e-3)).share == 1
 
 
 def test_the_flow_is_in_words_too_and_an_epsilon_is_odds() -> None:

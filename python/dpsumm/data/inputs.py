@@ -132,8 +132,8 @@ def read_inputs(
     tables = _tables(owners, what)
     if target_name in (table.name for table in tables):
         raise InvalidParameterError(
-            f"owners: messages and notes call your own data {target_name!r}. Call that owner "
-            "otherwise"
+            f"owners must not be called {target_name!r}, as your own data are. Give that owner "
+            "another name"
         )
     first = tables[0].head
     pair = isinstance(target, tuple)

@@ -44,6 +44,7 @@ def render(model: Model) -> str:
             steps(model),
             model.notes,
             seeded=model.privacy.seeded,
+            used=model.privacy.used,
         ),
         parts.section("What it says of the public points", *predicted(model)),
         *spent.sections(

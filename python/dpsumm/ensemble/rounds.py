@@ -28,6 +28,7 @@ from dpsumm.ensemble.updates.recipe import RECORDS_PER_OWNER, Recipe
 from dpsumm.ensemble.vote import SETTINGS, Asked, check_listed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected, Unit
+from dpsumm.privacy.guarantees import Used
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.report.notes import Note
@@ -111,6 +112,7 @@ def run_updates(
         moments = exchange(curator, book)
         privacy = UpdatesPrivacy(
             charges=book.charges(run=book.run),
+            used=Used.of(book),
             delta=asked.delta,
             owners_argument=ARGUMENT,
             terms=terms,

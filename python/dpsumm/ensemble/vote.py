@@ -31,6 +31,7 @@ from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected, Unit
+from dpsumm.privacy.guarantees import Used
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.seeds import check_seed
@@ -186,6 +187,7 @@ def run_vote(
         notes = [*told, *([] if before is None else [_resumed(book)])]
         privacy = LearningPrivacy(
             charges=book.charges(run=book.run),
+            used=Used.of(book),
             delta=asked.delta,
             owners_argument=ARGUMENT,
             terms=terms,

@@ -4,10 +4,47 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Charge, NonPrivate, Observer, Protected, Seeded, Unit
 from dpsumm.privacy.facts import facts, rounded_up
+
+if TYPE_CHECKING:
+    from dpsumm.privacy.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Used:
+    """What all runs of a ledger have spent of one of its caps.
+
+    Attributes
+    ----------
+    protected
+        Whose records.
+    epsilon, delta
+        Spent, with this run.
+    cap
+        Epsilon and delta that may be spent.
+    """
+
+    protected: Protected
+    epsilon: float
+    delta: float
+    cap: tuple[float, float]
+
+    @property
+    def share(self) -> float:
+        """Share of the cap that is spent, of epsilon or of delta, whichever is more."""
+        return max(self.epsilon / self.cap[0], self.delta / self.cap[1])
+
+    @classmethod
+    def of(cls, book: Ledger) -> tuple[Used, ...]:
+        """Return this of each cap of a ledger, if anything is spent."""
+        parties = dict.fromkeys(change.protected for change in book.cap_changes())
+        caps = ((whose, book.cap(whose)) for whose in parties)
+        every = [cls(whose, *book.spent(whose), cap) for whose, cap in caps if cap]
+        return tuple(used for used in every if used.epsilon > 0)
 
 
 @dataclass(frozen=True)
@@ -31,6 +68,8 @@ class PrivacyReport:
         Number of owners that the charges allow to pool their messages.
     published
         Sentences that set the paper's own figures next to the sound ones.
+    used
+        The spent share of each cap of the ledger. Empty without caps, and for a saved result.
 
     See Also
     --------
@@ -45,6 +84,7 @@ class PrivacyReport:
     embedded: bool = False
     published: tuple[str, ...] = ()
     coalition: int = 1
+    used: tuple[Used, ...] = ()
 
     def epsilon(
         self,

@@ -7,8 +7,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dpsumm.privacy.guarantees import Used
 from dpsumm.report import parts
 from dpsumm.report.notes import shown_notes
+from dpsumm.report.numbers import round_up, small
 from dpsumm.report.parts import Html, safe, tag
 
 # Places of the flow picture, in its own units: boxes and the gaps between their middles.
@@ -112,6 +114,17 @@ def big(value: str, what: str) -> Html:
     return tag("p", tag("b", value), tag("span", what), class_="big")
 
 
+def meter(used: Used) -> Html:
+    """Return the spent share of a cap as a bar, with its figures."""
+    whose = {"target": "your records", "owners": "the owners' records"}
+    text = (
+        f"Budget of {whose.get(used.protected, 'the records')}: ε {round_up(used.epsilon)} of "
+        f"{used.cap[0]:g} used, delta {small(used.delta)} of {small(used.cap[1])}."
+    )
+    full = tag("i", style=f"width:{100 * min(used.share, 1):.0f}%")
+    return Html(tag("p", text) + tag("div", full, class_="meter", aria_hidden="true"))
+
+
 def first_screen(
     question: str,
     answer: Iterable[Html],
@@ -120,6 +133,7 @@ def first_screen(
     warnings: Iterable[str],
     *,
     seeded: bool,
+    used: Sequence[Used] = (),
 ) -> list[Html]:
     """Return the three cards that a reader sees first, under the alarms.
 
@@ -133,12 +147,14 @@ def first_screen(
         What to do next, after the notes. Parts in backquotes are code.
     warnings
         The run's notes. Alarms stand over all cards, the first warnings among the steps.
+    used
+        The spent shares of the caps, for the second card.
     """
     alarms, first, rest = shown_notes(warnings, seeded=seeded)
     items = [*first, *(tag("p", parts.worded(step)) for step in steps)]
     cards = (
         (question, answer),
-        ("Who saw what?", seen),
+        ("Who saw what?", [*seen, *map(meter, used)]),
         ("What next?", [tag("ol", *(tag("li", item) for item in items)), *rest]),
     )
     return [

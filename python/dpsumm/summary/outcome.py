@@ -15,7 +15,7 @@ from dpsumm.data.kinds.along import typed
 from dpsumm.data.kinds.label import labels_of
 from dpsumm.data.schema import Schema
 from dpsumm.privacy.events import Protected, Unit
-from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.guarantees import PrivacyReport, Used
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.summary.notes import notes_of
 from dpsumm.summary.pool import PointsRead
@@ -50,6 +50,7 @@ def summary_of(
     labels, listed = records.labels, schema.label is not None and schema.label.categories
     privacy = PrivacyReport(
         charges=book.charges(run=book.run),
+        used=Used.of(book),
         delta=setting.delta,
         owners_argument=protocol.owners_argument,
         accesses_everything=len(selection.pool.owner) == sum(setting.n_records.values()),

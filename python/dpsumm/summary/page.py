@@ -42,6 +42,7 @@ def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
             steps(summary),
             summary.notes,
             seeded=summary.privacy.seeded,
+            used=summary.privacy.used,
         ),
         *_content(summary, image),
     )
