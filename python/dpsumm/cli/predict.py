@@ -31,8 +31,8 @@ def predict(
     model : MODEL
         The model's file. It has plain numbers, so that reading it runs no code.
     rows : ROWS
-        CSV, Parquet or Excel file with the columns of the public points. Other columns are ignored.
-        A missing value is refused, unless the model's schema encodes it.
+        CSV, Parquet, Excel or SQL file with the columns of the public points. Other columns are
+        ignored. A missing value is refused, unless the model's schema encodes it.
     out : FILE
         File for the class of each row and the probabilities of all classes, as .parquet or .csv.
     """

@@ -57,7 +57,7 @@ def init(
     Parameters
     ----------
     file : FILE...
-        Public samples, as CSV, Parquet or Excel. Their rows are taken together.
+        Public samples, as CSV, Parquet, Excel or SQL. Their rows are taken together.
     out : FILE
         File for the draft.
     label : COLUMN
@@ -129,7 +129,7 @@ def check_command(
     Parameters
     ----------
     file : FILE
-        Your own data, as CSV, Parquet or Excel. They stay on this machine.
+        Your own data, as CSV, Parquet, Excel or SQL. They stay on this machine.
     schema : FILE
         The schema of the run.
     target

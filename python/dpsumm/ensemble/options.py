@@ -63,8 +63,8 @@ class Data:
     Parameters
     ----------
     owner : NAME=FILE or PATTERN
-        A party's name and its labelled CSV, Parquet or Excel file. Repeat it for each party. For a
-        folder or a pattern such as 'sites/*.csv', each file is a party, named after the file.
+        A party's name and its labelled CSV, Parquet, Excel or SQL file. Repeat it for each party.
+        For a folder or a pattern such as 'sites/*.csv', each file is a party, named after the file.
     public_points : FILE
         Public points with the same columns and without labels. They must not be private records.
     schema : FILE or NAME=WHAT
@@ -78,8 +78,8 @@ class Data:
         About 200 labelled points of your own, which judge the model.
     format : KEY=VALUE or NAME:KEY=VALUE
         How to read all files, such as separator=';', or the one of a party, 'public_points' or
-        'validation'. KEY is kind (csv, parquet or excel), separator, encoding, decimal, or names
-        for CSV files without a header row. Repeat it for each key.
+        'validation'. KEY is kind (csv, parquet, excel or sql), separator, encoding, decimal, or
+        names for CSV files without a header row. Repeat it for each key.
     """
 
     owner: list[str]

@@ -34,8 +34,8 @@ class Data:
     Parameters
     ----------
     owner : NAME=FILE or PATTERN
-        An owner's name and its CSV, Parquet or Excel file. Repeat it for each owner. For a folder
-        or a pattern such as 'sites/*.csv', each file is an owner, named after the file.
+        An owner's name and its CSV, Parquet, Excel or SQL file. Repeat it for each owner. For a
+        folder or a pattern such as 'sites/*.csv', each file is an owner, named after the file.
     target : FILE
         The consumer's data, with the same columns. It needs no label.
     schema : FILE or NAME=WHAT
@@ -45,8 +45,8 @@ class Data:
         schema all columns are numbers.
     format : KEY=VALUE or NAME:KEY=VALUE
         How to read all files, such as separator=';', or the one of an owner or 'target'. KEY is
-        kind (csv, parquet or excel), separator, encoding, decimal, or names for CSV files without a
-        header row. Repeat it for each key.
+        kind (csv, parquet, excel or sql), separator, encoding, decimal, or names for CSV files
+        without a header row. Repeat it for each key.
     stream
         Read the owners' Parquet (or .npy) files block by block, for files larger than memory. Only
         with offers.

@@ -51,8 +51,8 @@ def summarize(
         K owners, as a dict (name to data) or a list. A folder or a pattern such as ``sites/*.csv``
         is also possible, where each file is an owner named after the file. An owner's data are an
         (m_i, c) float32 or float64 array, or a pair of it and (m_i,) labels. They may also be a
-        data frame (pandas, polars, pyarrow) or the path of a CSV, Parquet or Excel file. For rows
-        that do not fit in memory give a `Stream`, for those of several machines `Shards`.
+        data frame (pandas, polars, pyarrow) or the path of a CSV, Parquet, Excel or SQL file. For
+        rows that do not fit in memory give a `Stream`, for those of several machines `Shards`.
         C-contiguous arrays are used without a copy, so do not modify them during the call.
     target
         The consumer's data, with the same columns and at least 2 records. Labels are not needed. If

@@ -40,15 +40,15 @@ class Data:
         file. See dpsumm schema.
     owner : NAME=FILE
         That owner's columns of the records that all owners hold, or its own records, as CSV,
-        Parquet or Excel.
+        Parquet, Excel or SQL.
     ids : COLUMN
         Column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
         sorted by it, and owners with other identifiers are refused. Without it the order of the
         records is trusted.
     format : KEY=VALUE or NAME:KEY=VALUE
         How to read all files, such as separator=';', or the one of an owner. KEY is kind (csv,
-        parquet or excel), separator, encoding, decimal, or names for CSV files without a header
-        row. Repeat it for each key.
+        parquet, excel or sql), separator, encoding, decimal, or names for CSV files without a
+        header row. Repeat it for each key.
     """
 
     schema: list[str]

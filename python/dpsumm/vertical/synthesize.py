@@ -54,8 +54,8 @@ def synthesize(
     ----------
     owners
         Dict of names to data, each a data frame (pandas, polars, pyarrow), an array, or the path of
-        a CSV, Parquet or Excel file. Owners of different columns hold the same records, in the same
-        order unless `ids` is given.
+        a CSV, Parquet, Excel or SQL file. Owners of different columns hold the same records, in the
+        same order unless `ids` is given.
     schema
         Dict of names to the owners' public schemas, as for `summarize`. With
         ``when_missing="encode"`` a missing value is a level of its column, and otherwise it is
