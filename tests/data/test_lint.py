@@ -66,6 +66,15 @@ def test_columns_that_tell_the_label_and_rows_that_are_there_twice(rng):
     assert strange(twice, *columns) == {("leak", "leak"), ("", "copies")}
 
 
+@pytest.mark.parametrize("gap", [None, float("nan")])
+def test_rows_without_a_label_tell_nothing_of_it(rng, gap):
+    frame = usual(rng, 50)
+    columns = (AGE, BMI, Column("y", kind="label"))
+    for some in (50, 30):  # without a label
+        labels = pl.Series("y", [gap] * some + [1.0, 2.0] * ((50 - some) // 2), strict=False)
+        assert strange(frame.with_columns(labels), *columns) == set()
+
+
 def test_each_rule_is_a_sentence_without_a_value(rng):
     frame = usual(rng).with_columns(x=pl.when(pl.int_range(N) < 20).then(-8765).otherwise("age"))
     found = check(frame, Schema([AGE, BMI, Column("x", bounds=(0, 95))])).hints

@@ -97,10 +97,12 @@ def hints(extract: Extract) -> list[Hint]:
     values, columns = values[some], extract.schema.kernel
     found = of_columns(columns, values)
     if extract.labels is not None:
-        names = labels_of(extract.labels[some].tolist())
+        absent = extract.unlabelled
+        labelled = np.ones(len(some), bool) if absent is None else ~absent[some]
+        names = labels_of(extract.labels[some][labelled].tolist())
         classes = list(dict.fromkeys(names.tolist()))
         if 2 <= len(classes) <= MOST_CLASSES:
-            told = telling(values, places_of(names, classes))
+            told = telling(values[labelled], places_of(names, classes))
             found += [Hint("leak", tuple(columns[j].name for j in told))] * bool(told)
     own = twice(column_hashes(values[:0]), column_hashes(values), np.zeros(len(some), np.int64))
     return [*found, *[Hint("copies")] * bool(own["again"].any())]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.column import Column
-from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Severity
 from dpsumm.report.numbers import percent
@@ -187,9 +186,7 @@ def few(*sets: Array) -> tuple[Array, ...]:
 
 
 def _marginal(column: Column, cells: list[Array]) -> Marginal:
-    other = () if column.other is None else (column.other,)
-    unknown = ("no value",) * column.encodes_missing
-    names = (*map(str, (*(column.categories or ()), *other)), *unknown)
+    names = tuple("no value" if one is None else str(one) for one in column.how.classes)
     if column.categories and not column.ordered:
         return Marginal(column.name, tuple(part.argmax(axis=1) for part in cells), names)
     flagged = [part[:, 1:] > 0 for part in cells]
@@ -211,9 +208,7 @@ def _marginal(column: Column, cells: list[Array]) -> Marginal:
         gone = [flags.any(axis=1) for flags in flagged]
         values = [part[~flags] for part, flags in zip(values, gone, strict=True)]
         absent = [float(flags.mean()) for flags in gone]
-    return Marginal(
-        column.name, tuple(values), absent=tuple(absent), is_date=column.kind is Kind.DATE
-    )
+    return Marginal(column.name, tuple(values), absent=tuple(absent), is_date=column.how.is_date)
 
 
 def worst_first(summary: Summary, most: int) -> tuple[list[Panel], float]:

@@ -127,7 +127,7 @@ def coded(schema: Schema) -> Schema:
 
 
 def _coded(column: Column) -> Column:
-    if column.kind is Kind.CATEGORY:
+    if column.categories:
         codes = tuple(map(float, range(len(column.categories))))
         other = None if column.other is None else float(len(codes))
         return replace(column, categories=codes, other=other, missing=())

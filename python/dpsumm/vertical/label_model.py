@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.extract import Source
-from dpsumm.data.kinds.kind import Kind
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import softmax_shares
 from dpsumm.vertical.grid import Drawn
@@ -86,13 +85,12 @@ class LabelModel:
             The label is a number or a date.
         """
         column = self.columns[self.label].column
-        if column.kind is not Kind.CATEGORY:
+        if not column.how.classes:
             raise InvalidParameterError(
                 f"label: {column.name!r} has no classes, because it is a number or a date. Use "
                 "predict, which returns its mean"
             )
-        other = [] if column.other is None else [column.other]
-        return (*column.categories, *other, *([None] if column.encodes_missing else []))
+        return column.how.classes
 
     def predict_proba(self, data: Source) -> NDArray[np.float64]:
         """Return the probability of each class, (n, K), in the order of `classes`.
@@ -121,7 +119,7 @@ class LabelModel:
         levels = self._levels(data)
         drawn = self.columns[self.label]
         shares = self.shares(levels)
-        if drawn.column.kind is Kind.CATEGORY:
+        if drawn.column.how.classes:
             chosen = (shares[:, self.code_of] * self.level_shares).argmax(axis=1)
             classes = np.array(self.classes, object if None in self.classes else None)
             found: NDArray[Any] = classes[chosen]

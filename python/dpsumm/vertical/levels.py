@@ -45,7 +45,7 @@ class Levels:
                 f"schema: column {column.name!r} drops rows with missing values, which would tell "
                 "the other owners where they are missing. Use when_missing='encode'"
             )
-        if column.kind is not Kind.CATEGORY and column.limits is None:
+        if not column.how.classes and column.limits is None:
             raise InvalidParameterError(
                 f"bounds: column {column.name!r} needs public bounds, such as (0, 100). They must "
                 "not be computed from the data"
@@ -55,7 +55,7 @@ class Levels:
     def of(cls, column: Column, bins: Bins) -> Levels:
         """Return the levels of a column."""
         cls.check(column)
-        if column.kind is Kind.CATEGORY:
+        if column.how.classes:
             if isinstance(bins, Mapping) and column.name in bins:
                 raise InvalidParameterError(
                     f"bins: column {column.name!r} has categories, which are counted as they are. "

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.kinds.kind import Kind
 from dpsumm.report.notes import Severity
 from dpsumm.report.panels import Bins, Categories, Panel, histogram, most_frequent
 from dpsumm.vertical.grid import Drawn
@@ -51,9 +50,8 @@ def _shown(
     # Noise makes counts negative, which a picture has no place for.
     table = np.clip(np.asarray(counts, dtype=np.float64), 0, None)
     table /= table.sum() or 1.0
-    if column.kind is Kind.CATEGORY:
-        other = [] if column.other is None else [column.other]
-        names = [*map(str, (*column.categories, *other)), *["missing"] * column.encodes_missing]
+    if classes := column.how.classes:
+        names = ["missing" if one is None else str(one) for one in classes]
         rows = np.bincount(drawn, minlength=len(table)) / len(drawn)
         return most_frequent(np.stack([table, rows]), names)
     rng = np.random.default_rng(0)
@@ -61,4 +59,4 @@ def _shown(
     sets = [levels.decode(one.astype(np.uint32), rng) for one in (codes, drawn)]
     known = [values[~np.isnan(values)] for values in sets]
     low, high = np.quantile(known[1], _ENDS).tolist() if len(known[1]) else (0.0, 1.0)
-    return histogram(known, low, high, _BINS, is_date=column.kind is Kind.DATE)
+    return histogram(known, low, high, _BINS, is_date=column.how.is_date)

@@ -64,6 +64,11 @@ class Category(Seen):
         other = self.column.other
         return [*self.column.categories, *(() if other is None else (other,))]
 
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The categories, then `other` and None for no value if it has them."""
+        return (*self.values, *((None,) if self.column.encodes_missing else ()))
+
     @cached_property
     def _is_text(self) -> bool:
         return isinstance(self.column.categories[0], str)

@@ -25,6 +25,7 @@ class Date(Position):
     """A column of dates."""
 
     options = frozenset({"bounds", "weight", "when_missing", "date_format"})
+    is_date = True
 
     @staticmethod
     def is_likely(facts: Facts) -> bool:

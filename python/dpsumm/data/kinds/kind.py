@@ -100,6 +100,8 @@ class How(ABC):
 
     #: What a column of this kind may say, besides its name and its marks of missing values.
     options: ClassVar[frozenset[str]] = frozenset()
+    #: Whether its numbers are days, for an axis.
+    is_date: ClassVar[bool] = False
 
     def __init__(self, column: Facts) -> None:
         self.column = column
@@ -117,6 +119,11 @@ class How(ABC):
     def limits(self) -> tuple[float, float] | None:
         """The bounds as numbers."""
         return None
+
+    @property
+    def classes(self) -> tuple[Value | None, ...]:
+        """All that a value can be, None for no value, or nothing if values lie on an axis."""
+        return ()
 
     @property
     def cells(self) -> tuple[str, ...]:
