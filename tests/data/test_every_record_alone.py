@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.data.column import Column
 from dpsumm.data.inputs import Source, Table, read_owners, read_table
+from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.data.shards import Shard, ShardWorker, Work
 from dpsumm.data.stream import Stream, StreamTable
@@ -285,6 +286,10 @@ TEXTS: dict[str, Callable[[Path, list[Record]], Table]] = {
     "shards": by_shards,
     "silo": by_silo,
 }
+
+
+def test_every_kind_of_column_is_among_them() -> None:
+    assert {column.kind for column in SCHEMA.columns} == set(Kind)
 
 
 def read_by(source: str, records: list[Record]) -> list[tuple[bytes, ...]] | None:
