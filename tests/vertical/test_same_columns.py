@@ -65,6 +65,28 @@ def test_rows_of_hospitals_are_like_their_records(rng):
     assert made.label_model is not None
 
 
+def test_one_schema_is_that_of_all_owners(tmp_path):
+    data = hospitals()
+    short = {"ward": list("abcdefghij"), "age": {"bounds": (20, 80), "whole": True}}
+    short["ill"] = ["no", "yes"]
+    SCHEMA.save(tmp_path / "schema.toml")
+    wanted = synthesize(data, schema=SCHEMAS, protocol=FAST, seed=1).sample(50, seed=1)
+    for schema in (SCHEMA, tmp_path / "schema.toml", short):
+        found = synthesize(data, schema=schema, protocol=FAST, seed=1).sample(50, seed=1)
+        assert found.equals(wanted)
+    for schema in ({"north": SCHEMA}, {"nord": SCHEMA}, {"north": short, "ward": list("ab")}):
+        with pytest.raises(InvalidParameterError, match="that of all owners, or a dict of each"):
+            synthesize(data, schema=schema)
+    words = [f"--owner={name}={name}.csv" for name in data]
+    for name, frame in data.items():
+        frame.write_csv(tmp_path / f"{name}.csv")
+    done = dpsumm(
+        "synthesize", *words, "--schema", "schema.toml", "--out", "rows.csv", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(pl.read_csv(tmp_path / "rows.csv").columns) == {"ward", "age", "ill"}
+
+
 @pytest.mark.parametrize("owners", [1, 2, 3])
 def test_the_noise_of_the_sums_is_that_of_all_owners(rng, owners):
     world = World(rng, [[12, 9, 7]] * owners, 300, same_columns=True)

@@ -510,7 +510,7 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
             InvalidParameterError,
             "kind 'label'.*kind 'category' with its categories",
         ),
-        (lambda: {"schema": {"bank": BANK}}, InvalidParameterError, "schema must be a dict"),
+        (lambda: {"schema": {"bank": BANK}}, InvalidParameterError, "a dict of each owner's name"),
         (lambda: {"owners": [1, 2]}, InvalidParameterError, "owners must be a dict"),
         (lambda: {"epsilon": 0}, InvalidParameterError, "epsilon"),
         (lambda: {"delta": 1}, InvalidParameterError, "delta"),

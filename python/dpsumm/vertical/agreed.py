@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.kind import Kind
@@ -66,6 +68,22 @@ class Agreed:
         """The levels of all columns, owner by owner."""
         every = list(self.levels.values())[: len(self.layout.holders)]
         return tuple(one for owner in every for one in owner)
+
+
+def by_owner(owners: Iterable[str], schema: object) -> dict[str, Any]:
+    """Return each owner's schema from a dict of names, or from one schema that all have."""
+    names = list(owners)
+    if not isinstance(schema, Mapping):
+        return dict.fromkeys(names, schema)
+    if set(schema) == set(names):
+        return {name: schema[name] for name in names}
+    whole = any(isinstance(one, (Schema, os.PathLike)) for one in schema.values())
+    if whole or set(schema) & set(names):
+        raise InvalidParameterError(
+            "schema must be that of all owners, or a dict of each owner's name to its schema: "
+            f"{', '.join(map(repr, names)) or 'there is no owner'}"
+        )
+    return dict.fromkeys(names, schema)
 
 
 def public_levels(

@@ -6,7 +6,7 @@ shows in place of None.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -35,9 +35,9 @@ class Data:
 
     Parameters
     ----------
-    schema : NAME=FILE
-        An owner's public schema. Repeat it for each owner. Owners of the same columns name the same
-        file. See dpsumm schema.
+    schema : NAME=FILE or FILE
+        An owner's public schema. Repeat it for each owner. For owners of the same columns one file
+        without a name is enough. See dpsumm schema.
     owner : NAME=FILE
         That owner's columns of the records that all owners hold, or its own records, as CSV,
         Parquet, Excel or SQL.
@@ -64,11 +64,13 @@ class Data:
     @property
     def schemas(self) -> dict[str, Path]:
         """The owners' schemas by name."""
-        return schemas_of(self.schema)
+        return schemas_of(self.schema, self.owners)
 
 
-def schemas_of(given: Sequence[str]) -> dict[str, Path]:
-    """Return owners' schemas by name from ``NAME=FILE`` items."""
+def schemas_of(given: Sequence[str], owners: Iterable[str] = ()) -> dict[str, Path]:
+    """Return owners' schemas by name from ``NAME=FILE`` items, or from one file that all have."""
+    if len(given) == 1 and "=" not in given[0]:
+        return dict.fromkeys(owners, Path(given[0]))
     return parse_files("--schema", given)
 
 

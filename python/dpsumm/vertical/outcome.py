@@ -161,7 +161,6 @@ def everywhere(opened: Mapping[str, Ledger], key: str, made: bytes) -> bytes:
 
 def check_asked(
     owners: object,
-    schema: object,
     epsilon: float,
     delta: float,
     protocol: object,
@@ -175,11 +174,6 @@ def check_asked(
         raise InvalidParameterError("owners must be a dict of name to data")
     for name in owners:
         check_name(name, "owners")
-    if not isinstance(schema, Mapping) or set(schema) != set(owners):
-        raise InvalidParameterError(
-            "schema must be a dict of each owner's name to its schema: "
-            f"{', '.join(map(repr, owners)) or 'there is no owner'}"
-        )
     if not isinstance(protocol, Tables):
         raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
     if ledger is not None and not (isinstance(ledger, Mapping) and set(ledger) <= set(owners)):

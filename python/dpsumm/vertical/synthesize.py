@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def synthesize(
     owners: Mapping[str, Source],
     *,
-    schema: Mapping[str, SchemaLike],
+    schema: SchemaLike | Mapping[str, SchemaLike],
     epsilon: float = 1.0,
     delta: float = 1e-5,
     label: str | None = None,
@@ -57,7 +57,8 @@ def synthesize(
         a CSV, Parquet, Excel or SQL file. Owners of different columns hold the same records, in the
         same order unless `ids` is given.
     schema
-        Dict of names to the owners' public schemas, as for `summarize`. With
+        Dict of names to the owners' public schemas, as for `summarize`. If all owners hold the same
+        columns, their one schema is enough. With
         ``when_missing="encode"`` a missing value is a level of its column, and otherwise it is
         refused. Rows are never dropped.
     epsilon, delta
@@ -141,7 +142,7 @@ def synthesize(
     from dpsumm.privacy.record import Books
     from dpsumm.privacy.weak import check_budget, warn_unrecorded
     from dpsumm.report.outside import strange_notes
-    from dpsumm.vertical.agreed import Agreed
+    from dpsumm.vertical.agreed import Agreed, by_owner
     from dpsumm.vertical.coordinator import parameters_of
     from dpsumm.vertical.inputs import backend_of, read_held
     from dpsumm.vertical.keys import SECRET_BYTES
@@ -159,12 +160,10 @@ def synthesize(
     started = time.perf_counter()
     epsilon, delta = plain(epsilon), plain(delta)
     protocol = Tables() if protocol is None else protocol
-    check_asked(owners, schema, epsilon, delta, protocol, seed, ledger)
+    check_asked(owners, epsilon, delta, protocol, seed, ledger)
     engine = protocol.secret_product
     by_mpyc = isinstance(engine, Mpyc)
-    agreed = Agreed.of(
-        {name: schema[name] for name in owners}, protocol.bins, ids, label, protocol.pairs
-    )
+    agreed = Agreed.of(by_owner(owners, schema), protocol.bins, ids, label, protocol.pairs)
     budget, sums = protocol.budget(epsilon, delta), agreed.layout.same_columns
     if by_mpyc and sums:
         raise InvalidParameterError(
