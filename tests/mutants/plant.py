@@ -48,7 +48,13 @@ TESTS = {
         HARNESS[0],
         *(
             f"tests/vertical/test_{x}.py"
-            for x in ("vertical_noise", "two_rounds", "synthesis_plan", "label_model")
+            for x in (
+                "vertical_noise",
+                "two_rounds",
+                "synthesis_plan",
+                "label_model",
+                "same_columns",
+            )
         ),
         "tests/release",
         *(f"tests/vertical/test_{x}.py" for x in ("vertical_roles", "vertical_twins")),
