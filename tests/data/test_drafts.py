@@ -35,6 +35,10 @@ def _number(text):
 )
 # Too large for a category.
 @example(items=["9007199254740994"], times=1, form="numbers", is_label=False)
+# A mark of no value, and too large for a whole number in TOML.
+@example(items=["", "184467440737095506"], times=61, form="numbers", is_label=False)
+# Labels of which none is there.
+@example(items=[""], times=50, form="numbers", is_label=True)
 def test_a_draft_fits_its_own_sample(tmp_path_factory, items, times, form, is_label):
     values = [f"{item}{k}" if times > 60 else item for k in range(times) for item in items]
     frame = pl.DataFrame({"c": values, "x": [k % 7 for k in range(len(values))]})

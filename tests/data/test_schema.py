@@ -20,6 +20,7 @@ from dpsumm.basics.visible import visible
 from dpsumm.data import WhenMissing
 from dpsumm.data.frame import as_series
 from dpsumm.data.inputs import read_table
+from dpsumm.data.kinds.items import spells_nan
 from dpsumm.data.schema import FEW
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.errors import InvalidParameterError
@@ -285,6 +286,7 @@ def test_senseless_schemas_are_refused() -> None:
 # --- the file ---------------------------------------------------------------------------------
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+CATEGORY = TEXT.map(str.strip).filter(lambda text: not spells_nan(text))
 NUMBER = st.floats(-(2.0**53), 2.0**53) | st.integers(-(2**53), 2**53)
 
 
@@ -306,7 +308,7 @@ def columns(draw: Any) -> Column:
         return Column(**known, bounds=pair, when_missing=rule, weight=weight, date_format=formats)
     if kind == "category":
         values = draw(
-            st.lists(TEXT.map(str.strip), min_size=2, max_size=4, unique=True)
+            st.lists(CATEGORY, min_size=2, max_size=4, unique=True)
             | st.lists(NUMBER, min_size=2, max_size=4, unique=True)
             | st.just([True, False])
         )

@@ -266,7 +266,8 @@ def _options(cells: Cells, items: list[Any]) -> dict[str, Any] | str:
         if mark is None:
             return Number.drafted(numbers, is_whole)
         known = [value for value in numbers if value != mark]
-        marks = (*Column.missing, int(mark) if mark.is_integer() else mark)
+        exact = mark.is_integer() and abs(mark) <= 2**53  # a file has no larger whole numbers
+        marks = (*Column.missing, int(mark) if exact else mark)
         return {**Number.drafted(known, is_whole), "missing": marks}
     if cells.is_time:
         return Date.drafted(items)
