@@ -37,8 +37,13 @@ CODEC = Codec(
         Kind("Count", Count, lambda m: is_whole(m.count)),
     ]
 )
-VALUES = {"a": [-300, 5, 700], "b": [-40, 40, 400], "c": [-1000, 1000, 2000]}
-ROUNDS, STD = 3, 500.0
+# Large, so that no two levels of a run are the same by chance.
+UNIT = 2**30
+VALUES = {
+    name: [UNIT * value for value in values]
+    for name, values in {"a": (-300, 5, 700), "b": (-40, 40, 400), "c": (-1000, 1000, 2000)}.items()
+}
+ROUNDS, STD = 3, 500.0 * UNIT
 
 
 class Asker(Coordinator[list[int]]):
