@@ -161,6 +161,17 @@ def test_what_a_query_lacks_is_said(tmp_path, text, message):
     assert "Ada" not in str(refused.value)
 
 
+def test_too_many_records_are_not_called_a_silent_database(filled, tmp_path, monkeypatch):
+    query = written(tmp_path / "north.sql", filled(records(3)))
+
+    def exhausted(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("dpsumm.data.query._plain", exhausted)
+    with pytest.raises(InvalidDataError, match="needs more memory than there is"):
+        read_table(query, name="north", schema=SCHEMA)
+
+
 def test_duckdb_reads_no_file_whose_types_its_records_decide(tmp_path):
     duckdb.connect(tmp_path / "a.duckdb").close()
     (tmp_path / "b.csv").write_text("id,x\n1,1\n")

@@ -40,7 +40,7 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
     except MemoryError:
         raise InvalidDataError(
             f"{where}: the file needs more memory than there is, or is damaged. Check it, or give "
-            f"its rows in smaller files"
+            f"{'fewer columns' if kind == 'SQL' else 'its rows in smaller files'}"
         ) from None
     except PermissionError:
         raise InvalidDataError(f"{where}: no permission to read the file") from None
@@ -50,6 +50,11 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
             raise InvalidDataError(f"{where}: the file is empty") from None
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        if kind == "SQL":
+            raise InvalidDataError(
+                f"{where}: the database did not answer the query. Check that it runs and lets you "
+                "in, and try the SELECT in its own shell"
+            ) from None
         advice = (
             "that it is complete, that it is UTF-8 text, that all rows have the same number of "
             "fields, that no line but the last ones is blank, that quotes are around fields or "

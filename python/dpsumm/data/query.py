@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from dpsumm.data.frame import Cells, Each, Frame, check_names, frame_of
-from dpsumm.data.guard import check_columns, import_polars, import_pyarrow
+from dpsumm.data.guard import check_columns, guarded, import_polars, import_pyarrow
 from dpsumm.data.text_file import as_number
 from dpsumm.errors import InvalidDataError, MissingExtraError
 
@@ -191,18 +191,13 @@ def _plain(pyarrow: Any, table: Any) -> Any:
 
 
 def _answered(ask: Callable[[], T], where: str) -> T:
-    """Ask a database. Its messages may quote data, so they are replaced, never passed on."""
-    try:
-        return ask()
-    except (InvalidDataError, MissingExtraError):
-        raise
-    except ImportError:
-        raise MissingExtraError(
-            "reading from DuckDB or Postgres needs a driver: pip install 'dpsumm[sql]', or pass "
-            "data frames"
-        ) from None
-    except Exception:
-        raise InvalidDataError(
-            f"{where}: the database did not answer the query. Check that it runs and lets you in, "
-            "and try the SELECT in its own shell"
-        ) from None
+    def driven() -> T:
+        try:
+            return ask()
+        except ImportError:
+            raise MissingExtraError(
+                "reading from DuckDB or Postgres needs a driver: pip install 'dpsumm[sql]', or "
+                "pass data frames"
+            ) from None
+
+    return guarded(driven, where, "SQL")
