@@ -6,7 +6,7 @@ it does at a point, it does alike at parties, on public points and in prediction
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,9 @@ class Whitened(Features):
         return np.asarray(a)
 
 
-def whitened(points: Array, *, dimensions: int, waves: int = 0, eigenvectors: int = 0) -> Whitened:
+def whitened(
+    points: Array, *, dimensions: int, waves: int = 0, eigenvectors: int = 0, leading: int = 1
+) -> Whitened:
     """Return the leading directions of functions of (N, d) public points.
 
     Parameters
@@ -75,6 +77,9 @@ def whitened(points: Array, *, dimensions: int, waves: int = 0, eigenvectors: in
         Paired random frequencies (`Random`), as wide as the points' median distance.
     eigenvectors
         Smoothest functions on the points' neighbour graph.
+    leading
+        L: the j-th smoothest, from 0, weighs ``1 / (1 + j / L)``. Classes follow the smoothest, and
+        directions of little weight take little of a noisy message.
     """
     points = sample(points, MOST_POINTS)
     mean, width = points.mean(0), _widths(points)
@@ -87,7 +92,9 @@ def whitened(points: Array, *, dimensions: int, waves: int = 0, eigenvectors: in
         gamma = 0.5 / max(float(np.median(squared)), 1e-12)
         blocks.append(Random(gamma, points.shape[1], 2 * waves))
     if eigenvectors:
-        blocks.append(_smoothest(scaled, min(eigenvectors, len(points) // 4)))
+        graph = _smoothest(scaled, min(eigenvectors, len(points) // 4))
+        weight = 1 / (1 + np.arange(graph.vectors.shape[1]) / leading)
+        blocks.append(replace(graph, vectors=graph.vectors * weight))
     values = [block.of(scaled) for block in blocks]
     sizes = tuple(float(np.sqrt(v.var(0).sum())) or 1.0 for v in values)
     raw = np.hstack([v / size for v, size in zip(values, sizes, strict=True)])

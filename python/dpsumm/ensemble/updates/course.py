@@ -211,7 +211,20 @@ class Course:
             expected = min(max(length, low * expected), high * expected)
             if self.shape[1] > 2:
                 expected /= _HARDER_CUT**2
+            return min(1.0, max(clip / math.sqrt(expected), self._least_kept(seen, sd)))
         return min(1.0, clip / math.sqrt(expected))
+
+    def _least_kept(self, seen: Array, sd: float) -> float:
+        """Return how much clipping has left at least, by the first round.
+
+        Moments of features of variance 1 are no longer than labels vary. Longer ones would make a
+        model too sure, and the next round would differ so much that the points look unlike.
+        """
+        degrees = self.shape[1] - 1
+        noise = degrees * (sd / self.gains) ** 2
+        signal = float(((seen / self.gains[:, None]) ** 2).sum() - noise.sum())
+        signal -= 2 * math.sqrt(2 * float((noise**2).sum()) / degrees)
+        return math.sqrt(max(signal, 0.0) / (1 - 1 / self.shape[1]))
 
     def _learn(self, variance: Array, moments: Array) -> None:
         """Fit the model to moments with known noise, (m + 1,) variances of an entry."""

@@ -20,6 +20,8 @@ RATIO = 0.5
 # Records of a party, where nobody declares how many a party has on average.
 RECORDS_PER_OWNER = 100
 MOST_ROUNDS = 64
+# Functions on the points' neighbour graph for two classes, which columns often part alone.
+_TWO_CLASSES = 12
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,15 @@ class Recipe:
     def features(self, n_columns: int, terms: Terms) -> dict[str, int]:
         """Return the parameters of `students.whitened.whitened`, by the noise."""
         low = self.ratio(100, terms) <= RATIO
+        # Twice as many as classes, of which each may have several clusters.
+        leading = 2 * terms.n_classes
         if terms.n_classes > 2:
-            return {"dimensions": 100 if low else 50, "eigenvectors": 50}
+            return {"dimensions": 100 if low else 50, "eigenvectors": 50, "leading": leading}
+        graph = {"eigenvectors": _TWO_CLASSES, "leading": leading}
         if low:
             more = self.ratio(200, terms) <= RATIO
-            return {"dimensions": 200 if more else 100, "waves": 300}
-        return {"dimensions": min(n_columns, 50)}
+            return {"dimensions": 200 if more else 100, "waves": 300, **graph}
+        return {"dimensions": min(n_columns + _TWO_CLASSES, 50), **graph}
 
 
 def expected_signal(m: int, classes: int) -> float:
