@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import dpsumm
 from dpsumm.ensemble.students.whitened import whitened
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.updates.course import Course
@@ -29,3 +30,47 @@ def test_rounds_that_differ_show_strange_points_in_time(rng, part, seen):
         if course._strange(moments, variance):
             told.append(number)
     assert (told[0] if told else None) == seen
+
+
+def clusters(rng, centres, classes, n):
+    """Return n points around centres that belong to classes by turns, and their labels."""
+    which = rng.integers(0, len(centres), n)
+    return centres[which] + rng.normal(size=(n, centres.shape[1])), which % classes
+
+
+def share_right(rng, centres, classes, n_parties, n_records, **options):
+    parties = [clusters(rng, centres, classes, n_records) for _ in range(n_parties)]
+    points = clusters(rng, centres, classes, 2000)[0]
+    updates = dpsumm.Updates(records_per_owner=n_records)
+    model = dpsumm.learn(
+        parties, points, classes=range(classes), protocol=updates, seed=1, **options
+    )
+    x, y = clusters(rng, centres, classes, 3000)
+    return float((model.predict(x) == y).mean()), model
+
+
+def test_classes_that_are_far_apart_do_not_look_like_other_people():
+    """Few vectors are cut then, and what was taken to be cut made the first model too sure."""
+    centres = np.random.default_rng(508).normal(size=(5, 8)) * 2
+    right, model = share_right(np.random.default_rng(1), centres, 5, 1000, 20, epsilon=1)
+    assert not model.unlike
+    assert right > 0.98
+
+
+@pytest.mark.same_draws
+def test_two_classes_of_several_clusters_are_parted(rng):
+    """Columns alone, in a linear model, are right for nine in ten of such points."""
+    centres = np.random.default_rng(2).normal(size=(6, 10)) * 1.5
+    right, _ = share_right(rng, centres, 2, 100, 100, epsilon=1)
+    assert right > 0.95
+
+
+def test_the_smoothest_functions_on_the_graph_weigh_most(rng):
+    points = clusters(rng, rng.normal(size=(4, 6)) * 3, 4, 400)[0]
+
+    def graph(leading):
+        basis = whitened(points, dimensions=9, eigenvectors=20, leading=leading)
+        return basis.blocks[1].vectors
+
+    flat, steep = graph(10**9), graph(5)
+    np.testing.assert_allclose(steep, flat / (1 + np.arange(20) / 5), rtol=1e-6, atol=1e-9)
