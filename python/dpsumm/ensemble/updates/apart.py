@@ -125,7 +125,9 @@ class Apart:
         along = ((end - start) * self._gone).sum(1, keepdims=True)
         end = np.where(along < 0, (start + end) / 2, end)
         self._gone = end - start
-        return end, end if last else end + (along > 0) * (end - before)
+        # One that shrinks is not made to turn around.
+        grows = ((end - before) * end).sum(1, keepdims=True) > 0
+        return end, end if last else end + ((along > 0) & grows) * (end - before)
 
 
 def linear(points: Array, like: Whitened) -> Whitened:
