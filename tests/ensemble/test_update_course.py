@@ -11,14 +11,14 @@ from dpsumm.ensemble.updates.recipe import Recipe
 from dpsumm.privacy import Unit
 
 
-@pytest.mark.parametrize(("part", "seen"), [(0.3, None), (0.7, 5), (1.6, 1)])
+@pytest.mark.parametrize(("part", "seen"), [(0.15, None), (0.35, 5), (0.8, 1)])
 def test_rounds_that_differ_show_strange_points_in_time(rng, part, seen):
-    """Each differs from those before by a part of the signal; six sigma are one and a half."""
+    """Each differs from those before by a part of the signal; six sigma are three quarters."""
     points = rng.normal(size=(200, 3))
     recipe = Recipe(Unit.WHOLE_OWNER.value, 1.0, 1e-5, 1000)
     course = Course(whitened(points, dimensions=3), points, Terms.of(points, [0, 1], 50), recipe)
     signal, rows = float(course._expected.sum()), len(course._expected)
-    variance = np.full(rows, 1.5 * signal / 6 / np.sqrt(2 * rows))
+    variance = np.full(rows, 0.75 * signal / 6 / np.sqrt(2 * rows))
     # Nothing was seen before a round that is not as noisy as it.
     course._precision = np.full(rows, 1e12 / signal)
     apart = np.sqrt(part * signal + rows * (variance[0] + signal / 1e12))
@@ -38,8 +38,8 @@ def clusters(rng, centres, classes, n):
     return centres[which] + rng.normal(size=(n, centres.shape[1])), which % classes
 
 
-def share_right(rng, centres, classes, n_parties, n_records, **options):
-    parties = [clusters(rng, centres, classes, n_records) for _ in range(n_parties)]
+def share_right(rng, centres, classes, n_parties, n_records, moved=0.0, **options):
+    parties = [clusters(rng, centres + moved, classes, n_records) for _ in range(n_parties)]
     points = clusters(rng, centres, classes, 2000)[0]
     updates = dpsumm.Updates(records_per_owner=n_records)
     model = dpsumm.learn(
@@ -55,6 +55,17 @@ def test_classes_that_are_far_apart_do_not_look_like_other_people():
     right, model = share_right(np.random.default_rng(1), centres, 5, 1000, 20, epsilon=1)
     assert not model.unlike
     assert right > 0.98
+
+
+@pytest.mark.same_draws
+@pytest.mark.parametrize("classes", [2, 3])
+def test_other_people_whose_classes_are_far_apart_are_seen_and_learnt(rng, classes):
+    """A step that went on too far once ended with all labels exchanged."""
+    centres = np.random.default_rng(508).normal(size=(classes, 6)) * 1.5
+    moved = np.r_[1.5, 1.5, 0, 0, 0, 0]
+    right, model = share_right(rng, centres, classes, 1000, 20, moved=moved, epsilon=1)
+    assert model.unlike
+    assert right > 0.85
 
 
 @pytest.mark.same_draws

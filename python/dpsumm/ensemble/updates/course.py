@@ -257,8 +257,8 @@ class Course:
 
         All are moments of the parties' records by way of the public points: the records' residuals,
         added to the moments of the model on the points. If points and records are alike, a round
-        differs from those before by noise and a small part of the signal. On other points the
-        second round does by more than the whole signal, and all by half of it on average.
+        differs from those before by noise and at most a quarter of the signal. On other points the
+        second round does by more than half of it, and all by a quarter on average.
         """
         known = 1 / self._precision
         apart = ((moments - self._total * known[:, None]) ** 2).sum(1)
@@ -266,7 +266,7 @@ class Course:
         noise = degrees * (known + variance)
         self._beyond += float((apart - noise).sum())
         self._doubt += 2 * float((noise**2).sum()) / degrees
-        signal = float(self._expected.sum()) * (1.0 if self.rounds == 1 else 0.5)
+        signal = float(self._expected.sum()) * (0.5 if self.rounds == 1 else 0.25)
         return self._beyond > max(signal * self.rounds, 6 * math.sqrt(self._doubt))
 
     def chance(self) -> float:
