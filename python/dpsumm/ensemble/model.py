@@ -220,18 +220,17 @@ class Model:
     def _check_may_leave(self) -> None:
         if self.privacy.points_are != "public":
             raise InvalidParameterError(
-                "model: it was learnt on points that parties must not see (points_are="
-                "'consumer'), and whoever gets it or its predictions would learn of them: it "
-                "would show the consumer's points without any guarantee. Keep it where "
-                "they are, learn on public points, or give away a model that protects them, too: "
-                "Model.export"
+                "model: learnt on points that parties must not see (points_are='consumer'). "
+                "The model and its predictions would show these points without any guarantee. "
+                "Keep it where they are, learn on public points, or give away the result of "
+                "Model.export, which protects them as well"
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the classifier to a file of plain numbers, without pickle, whole or not at all.
 
-        `dpsumm.ensemble.load_model` reads it. The file also has the columns' schema and the
-        statements of privacy.
+        `dpsumm.ensemble.load_model` reads it. The file also has the columns' schema, the
+        statements of privacy and, for a model of updates, up to 5,000 of the public points.
 
         Raises
         ------
@@ -296,7 +295,7 @@ class Model:
         """
         if self.privacy.points_are == "public":
             raise InvalidParameterError(
-                "model: its points are public, so there is nothing to protect. Use Model.save"
+                "model: made from public points, which need no protection. Use Model.save"
             )
         return exported(
             self._consumer.points,

@@ -35,11 +35,12 @@ MOST_MAP = 2**27
 
 @dataclass(frozen=True, eq=False)
 class SavedModel(Answer):
-    """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
+    """A classifier learnt from noisy votes or updates, in the form of its file. Consumer to anyone.
 
-    Charge: none towards the parties, since it is post-processing of `NoisyVotes`. None towards the
-    public points. Others have what `Model.export` charged to them. The
-    consumer's labelled points, if they chose the student, are not protected, as a statement says.
+    Charge: none towards the parties, since it is post-processing of `NoisyVotes` or `NoisyMoments`.
+    Public points are not charged: a model of updates holds up to 5,000 of them as they are. Other
+    points were charged by `Model.export`. The consumer's labelled points, if they chose the
+    student, are not protected, and a statement says it.
 
     Attributes
     ----------
@@ -64,13 +65,15 @@ class SavedModel(Answer):
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "consumer",
         "whoever the consumer gives the model",
-        "the classifier as plain numbers, the columns' schema, the statements of privacy",
-        "all parties' records, through the noisy votes alone; points that are not public, through "
-        "what their export released; labelled points of the consumer's, if they chose the student",
-        "Post-processing of the noisy votes, at no further cost; a model of points that are not "
+        "the classifier as plain numbers, some public points among them, the columns' schema, the "
+        "statements of privacy",
+        "all parties' records, through the noisy votes or moments alone; points that are not "
+        "public, through what their export released; labelled points of the consumer's, if they "
+        "chose the student",
+        "Post-processing of what was released, at no further cost; a model of points that are not "
         "public costs these points what its export was charged.",
         "privacy/votes.md#a-model-that-may-leave",
-        releases=("noisy votes", "sums and products of"),
+        releases=("noisy votes", "noisy moments", "sums and products of"),
         reveals=Reveals.CHARGED,
     )
 
@@ -147,7 +150,7 @@ def saved_model(
     if not isinstance(learnt, Plain):
         raise InvalidParameterError(
             f"student: {name} is an estimator and would have to be saved as code. Use "
-            "Spectral(), also by Model.refit, which costs nothing"
+            "Spectral(), with Model.refit for votes that are there, at no further budget"
         )
     columns = to_toml(space.schema.columns)
     return SavedModel(run, classes, columns, name, learnt, tuple(said))
