@@ -16,20 +16,18 @@ from dpsumm.ensemble.students.whitened import Whitened, sample
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.updates.apart import LEAST_ROUNDS, Apart, around, linear, widened
 from dpsumm.ensemble.updates.clipping import LEVELS
-from dpsumm.ensemble.updates.fit import fit, likeliest_factor, partition
+from dpsumm.ensemble.updates.fit import fit, likeliest_factor, likeliest_shares, partition
 from dpsumm.ensemble.updates.gains import expected_rows, gains_of
 from dpsumm.ensemble.updates.messages import Step
 from dpsumm.ensemble.updates.recipe import RATIO, Recipe
 from dpsumm.ensemble.updates.release import query_of
 from dpsumm.ensemble.updates.seen import chance_of_noise
-from dpsumm.ensemble.updates.temperature import calibrated
+from dpsumm.ensemble.updates.temperature import RIDGE, calibrated
 
 Array = NDArray[np.float64]
 
 # Public points that models are fitted on, at most.
 _POINTS = 2500
-# Times the ridge of slopes that known noise and expected signal would give.
-_RIDGE = 10.0
 # Of the points' and records' own sampling error: what counts as noise.
 _CHANCE = 0.1
 # Whole owner: the clip, as a part of the expected length. One record: its least, of the longest.
@@ -235,14 +233,17 @@ class Course:
             factor = likeliest_factor(squares[part], noise[part], signal[part], k)
             signal[part] *= factor
         ridge = (k - 1) * noise / (k * signal)
-        ridge[1:] *= _RIDGE if self._apart is None else 1.0
+        ridge[1:] *= RIDGE if self._apart is None else 1.0
+        kept = signal / (signal + (k - 1) * noise)
+        # The biases follow: without any, the slopes' noise would prefer some classes.
+        moments = np.vstack([likeliest_shares(moments[0], noise[0], kept[0]), moments[1:]])
+        ridge[0] = 0.0
         ridge = np.maximum(ridge, 1e-4 / k)
         before = self._fitted
         self._fitted = fit(self._a, moments, ridge, before, _STEPS[int(before.any())])
-        kept = signal / (signal + (k - 1) * noise)
         known = variance + 1 / (k * self.recipe.records)
         if self._apart is None:
-            self.weights = calibrated(self._a, self._fitted, moments, known, ridge, kept)
+            self.weights = calibrated(self._a, self._fitted, moments, known, ridge)
         else:
             last = self.rounds + 1 == self.recipe.rounds
             self._fitted, self.weights = self._apart.go(self.weights, self._fitted, before, last)

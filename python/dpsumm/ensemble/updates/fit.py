@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 
 # Factors of the expected signal that are tried.
 _FACTORS = np.exp(np.linspace(-4, 3, 29))
+# Least share of a class, in standard deviations of what is known of it.
+_RARE = 0.5
 
 
 def partition(scores: Array) -> tuple[float, Array]:
@@ -66,3 +68,20 @@ def likeliest_factor(squares: Array, variance: Array, expected: Array, classes: 
     total = _FACTORS[:, None] * expected / (classes - 1) + variance
     loss = ((classes - 1) * np.log(total) + squares / total).sum(1) + np.log(_FACTORS) ** 2
     return float(_FACTORS[loss.argmin()])
+
+
+def likeliest_shares(noisy: Array, variance: float, kept: float) -> Array:
+    """Return the classes' shares, even as far as the noise leaves them unknown, (K,).
+
+    Parameters
+    ----------
+    noisy : (K,)
+    variance
+        Known noise of a share.
+    kept
+        Part of the shares' distance from even ones that is expected to be signal.
+    """
+    shares = 1 / len(noisy) + kept * (noisy - 1 / len(noisy))
+    # None is negative, and one whose interval reaches 0 may be rare.
+    shares = np.maximum(shares, _RARE * np.sqrt(kept * variance))
+    return np.asarray(shares / shares.sum())

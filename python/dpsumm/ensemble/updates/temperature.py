@@ -1,6 +1,8 @@
-"""Calibrated probabilities, with scale and biases by an estimate of the cross-entropy."""
+"""Calibrated probabilities of a model that was fitted to noisy moments: scale and biases."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,52 +11,61 @@ from dpsumm.ensemble.updates.fit import partition
 
 Array = NDArray[np.float64]
 
-# Error of the prior's estimate of the agreement, as a part of it.
-_PRIOR_ERROR = 0.3
+# Times the ridge of slopes that known noise and expected signal would give: a flat fit of the right
+# direction, whose scale is found afterwards.
+RIDGE = 10.0
+# The usual scale, as a part of what a tenth of the ridge would give, and the standard deviation of
+# its logarithm. Measured on eleven data sets, the usual one as 2.2 and the other as .58.
+_USUAL, _SPREAD = 2.2, 0.5
+# Logarithms of scales over the usual one that are tried.
+_TRIED = np.linspace(-2, 2, 33)
 
 
-def calibrated(
-    a: Array, weights: Array, moments: Array, variance: Array, ridge: Array, kept: Array
-) -> Array:
-    """Return weights with the scale and biases of the least estimated cross-entropy, (m + 1, K).
+def calibrated(a: Array, weights: Array, moments: Array, variance: Array, ridge: Array) -> Array:
+    """Return weights with the likeliest scale of the slopes, and biases for it, (m + 1, K).
 
-    Weights were fitted to noisy moments S, so ``<S, W>`` is too high by its degrees of freedom
-    times the noise (Stein, exact for a linear fit). The prior gives a second estimate. Both count
-    by their errors.
+    A calibrated model's slopes agree with the labels as much as with its own probabilities. Weights
+    were fitted to noisy moments S, so their agreement ``<S, W>`` is too high by the fit's degrees
+    of freedom times the noise (Stein, exact for a linear fit). It counts by its error, since one
+    that is too high by chance would ask for an infinite scale.
 
     Parameters
     ----------
     a : (N, m + 1)
-        Features of public points.
-    variance, ridge, kept : (m + 1,)
-        Noise of an entry of a row, ridge, and share that is expected to be signal.
+        Features of public points, a constant first.
+    weights, moments : (m + 1, K)
+        The fit, and its noisy moments. Those of the constant are the classes' shares.
+    variance, ridge : (m + 1,)
+        Noise of an entry of a row, and the ridge of the fit.
     """
-    from scipy.optimize import minimize
-
-    k, p = weights.shape[1], partition(a @ weights)[1]
+    slopes, k = a[:, 1:] @ weights[1:], weights.shape[1]
+    p = partition(a @ weights)[1]
     curvature = max(float((p * (1 - p)).sum(1).mean()) / (k - 1), 1e-3 / k)
     optimism = float(((k - 1) * variance[1:] / (curvature + ridge[1:])).sum())
-    rows = (moments[1:] * weights[1:]).sum(1)
-    stein, bayes = float(rows.sum()) - optimism, float((kept[1:] * rows).sum())
-    one = float((variance[1:, None] * weights[1:] ** 2).sum())
-    one += 2 * optimism**2 / ((k - 1) * len(ridge)) + 1e-300
-    two = (_PRIOR_ERROR * bayes) ** 2 + 1e-300
-    agreement = max((stein / one + bayes / two) / (1 / one + 1 / two), 0.1 * bayes, 1e-6)
-    slopes, hold = a[:, 1:] @ weights[1:], float(ridge[0])
+    agreement = float((moments[1:] * weights[1:]).sum()) - optimism
+    error = float((variance[1:, None] * weights[1:] ** 2).sum())
+    error += 2 * optimism**2 / ((k - 1) * len(ridge)) + 1e-300
 
-    def objective(q: Array) -> tuple[float, Array]:
-        scale, bias = np.exp(q[0]), q[1:]
-        value, p = partition(scale * slopes + bias)
-        value += float(0.5 * hold * bias @ bias + 1e-4 * q[0] ** 2)
-        value -= float(scale * agreement + moments[0] @ bias)
-        slope = scale * ((p * slopes).sum(1).mean() - agreement) + 2e-4 * q[0]
-        return value, np.r_[slope, p.mean(0) - moments[0] + hold * bias]
+    squares = (weights[1:] ** 2).sum(1) + 1e-300
+    flat = float(ridge[1:] @ squares / squares.sum())
+    usual = math.log(_USUAL * (1 / k + flat) / (1 / k + flat / RIDGE))
+    losses = []
+    for step in _TRIED:
+        scaled = math.exp(usual + step) * slopes
+        own = float((partition(scaled + weights[0])[1] * slopes).sum(1).mean())
+        losses.append((agreement - own) ** 2 / error + (step / _SPREAD) ** 2)
+    scale = math.exp(usual + float(_TRIED[int(np.argmin(losses))]))
+    return np.vstack([_biases(scale * slopes, weights[0], moments[0]), scale * weights[1:]])
 
-    found = minimize(
-        objective,
-        np.r_[0.0, weights[0]],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-4, 5)] + [(-20, 20)] * k,
-    )
-    return np.vstack([found.x[1:], np.exp(found.x[0]) * weights[1:]])
+
+def _biases(slopes: Array, start: Array, shares: Array) -> Array:
+    """Return biases that give the classes these shares, (K,)."""
+    from scipy.optimize import minimize
+
+    def objective(bias: Array) -> tuple[float, Array]:
+        value, p = partition(slopes + bias)
+        return value - float(shares @ bias), p.mean(0) - shares
+
+    bounds = [(-20, 20)] * len(shares)
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(found.x)
