@@ -135,6 +135,7 @@ def missed_notes(
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     yield Note(
         f"Hardly any public point is predicted to be {', '.join(names[:_MOST_NAMED])}{more}. "
-        f"Unless {rarely} as rare, the noise hides {them}, or too few parties or shards have "
-        f"records of {them}: classifiers that know other classes only outvote those."
+        f"Unless {rarely} as rare, the noise hides {them}, or too few parties have records of "
+        f"{them}. Probabilities may still rank the points: compare `predict_proba` with the share "
+        f"that you expect."
     )
