@@ -4,7 +4,8 @@
 
 Counts the verdicts of `dpsumm.learn` (information, a warning, an alarm) on models that beat the
 commonest class by two points or more on 3,000 fresh points, on models that lose by as much, and on
-others whose parties' labels are spoilt. Prints a table in Markdown.
+others whose parties' labels are spoilt. For models that beat it by ten points or more, the expected
+calibration error of their probabilities. Prints two tables in Markdown.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from dpsumm.privacy import Unit
 from evidence.ensemble.worlds import MOST, POINTS, TEST, world
 
 LABELS = 200
-GOOD = 0.02
+GOOD, CLEAR = 0.02, 0.1
+# Probabilities of the predicted classes, in so many groups of equal width.
+GROUPS = 15
 LEVELS = ("INFO", "WARNING", "ALARM")
 Labels = NDArray[np.int64]
 
@@ -34,10 +37,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     rng, found = np.random.default_rng(given.seed), Counter[tuple[str, str, int, str]]()
+    errors: dict[str, list[float]] = {"updates": [], "votes": []}
     warnings.simplefilter("ignore")
     ran = 0
     while ran < given.runs:
-        counted = run(rng)
+        counted = run(rng, errors)
         ran += bool(counted)
         found.update(counted)
     print("| Learnt from | Model | Own labels | No alarm | Check | Do not use |")
@@ -45,10 +49,22 @@ def main() -> None:
     for method, model, labels in sorted({key[:3] for key in found}):
         counts = [found[method, model, labels, level] for level in LEVELS]
         print(f"| {method} | {model} | {labels} | {' | '.join(map(str, counts))} |")
+    print("\n| Learnt from | Models | Calibration error, median | 9 in 10 below | Above .1 |")
+    print("|---|---|---|---|---|")
+    for method, each in errors.items():
+        middle, high = np.quantile(each, [0.5, 0.9])
+        above = int((np.array(each) > CLEAR).sum())
+        print(f"| {method} | {len(each)} | {middle:.3f} | {high:.3f} | {above} |")
 
 
-def run(rng: np.random.Generator) -> list[tuple[str, str, int, str]]:
-    """Return the verdicts of one world: method, what the model is, own labels, level."""
+def run(
+    rng: np.random.Generator, errors: dict[str, list[float]]
+) -> list[tuple[str, str, int, str]]:
+    """Return the verdicts of one world: method, what the model is, own labels, level.
+
+    The calibration error of a model that is clearly better than the commonest class is added to its
+    method's `errors`.
+    """
     classes, d = int(rng.choice([2, 2, 3, 5, 10])), int(rng.choice([4, 8, 15, 30]))
     n_parties = int(rng.choice([10, 20, 50, 100, 200]))
     n, epsilon = int(rng.choice([20, 50, 150])), float(rng.choice([0.3, 1, 3]))
@@ -79,12 +95,23 @@ def run(rng: np.random.Generator) -> list[tuple[str, str, int, str]]:
                 seed=int(rng.integers(2**31)),
                 allow_weak_privacy=True,
             )
-            right = float((model.predict(x[-TEST:]) == y[-TEST:]).mean())
+            chances = model.predict_proba(x[-TEST:])
+            right = float((chances.argmax(1) == y[-TEST:]).mean())
             lead = right - np.bincount(y[-TEST:]).max() / TEST
             found = "leads" if lead >= GOOD else "loses" if lead <= -GOOD else "neither"
             kind = spoilt if spoilt and found != "leads" else found
             counted.append((method, kind, labels, model.verdict.severity.name))
+            if not labels and lead >= CLEAR:
+                errors[method].append(calibration_error(chances, y[-TEST:]))
     return counted
+
+
+def calibration_error(chances: NDArray[np.float64], y: Labels) -> float:
+    """Return how far the predicted classes' probabilities are from how often they are right."""
+    sure, right = chances.max(1), chances.argmax(1) == y
+    group = np.minimum((sure * GROUPS).astype(np.int64), GROUPS - 1)
+    gaps = np.bincount(group, right - sure, GROUPS)
+    return float(np.abs(gaps).sum() / len(y))
 
 
 def spoil(rng: np.random.Generator, y: Labels, party: int, classes: int, how: str) -> Labels:
