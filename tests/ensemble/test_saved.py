@@ -1,6 +1,7 @@
 """A model's file: the same predictions, and nothing else than numbers is read."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from dpsumm import Voting
 from dpsumm.data.inputs import read_table
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.ensemble import SavedModel, Spectral, load_model, saved
+from dpsumm.ensemble.certainty import FULL, Certainty
 from dpsumm.ensemble.inputs import float64
 from dpsumm.ensemble.students.bases import Random
 from dpsumm.ensemble.students.plain import Plain
@@ -113,6 +115,14 @@ def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path)
     assert not (tmp_path / "hidden").exists()
 
 
+def with_certainty(model, factor, shares):
+    """A file that `save` would refuse to write."""
+    other = replace(model.to_save(), certainty=Certainty(factor, shares))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved, "_is_certainty", lambda *_: True)
+        return saved.CODEC.encode(other)
+
+
 def test_a_damaged_file_is_refused(rng, tmp_path):
     model, _ = made(rng, [0, 1], protocol=Voting(student=Spectral(("graph",))))
     path = tmp_path / "model"
@@ -126,6 +136,9 @@ def test_a_damaged_file_is_refused(rng, tmp_path):
         good.replace(b"[columns.c]", b"[columns.d]\n[columns.c]"),
         good.replace(b"columns.c", b"columns.b"),
         b"\x80\x04pickle",
+        with_certainty(model, 0.5, (0.5,)),
+        with_certainty(model, -0.1, (0.5, 0.5)),
+        with_certainty(model, 0.5, (0.5, 1.5)),
         model.votes.to_bytes(),
     ):
         path.write_bytes(bad)
@@ -140,7 +153,7 @@ def test_a_small_file_cannot_ask_for_a_large_map(monkeypatch, tmp_path):
     columns = 20_000
     schema = to_toml(dpsumm.Schema.numbers([f"x{i}" for i in range(columns)]).columns)
     learnt = Plain(Random(1.0, columns, 2**17), np.zeros((2**17 + 1, 1)), softmax=False)
-    model = SavedModel("r", (0, 1), schema, "s", learnt, ())
+    model = SavedModel("r", (0, 1), schema, "s", learnt, FULL, ())
     with monkeypatch.context() as patch:
         patch.setattr(saved, "MOST_MAP", 2**40)
         model.save(tmp_path / "model")

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.basics.checks import check_number, plain
+from dpsumm.ensemble.certainty import FULL
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.saved import SavedModel, saved_model
@@ -103,7 +104,7 @@ def exported(
     learnt = Plain(Linear(), numbers, softmax=False)
     # In place of what is said of a model that must not leave.
     said = [protects if "consumer's points towards" in text else text for text in said]
-    return saved_model(votes.run, votes.terms.classes, space, name, learnt, said)
+    return saved_model(votes.run, votes.terms.classes, space, name, learnt, FULL, said)
 
 
 def queries_of(epsilon: float, delta: float) -> tuple[Query, Query]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
+from dpsumm.ensemble.certainty import Certainty
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.export import exported
 from dpsumm.ensemble.guarantees import LearningPrivacy
@@ -98,6 +99,12 @@ class Model:
         return strength_of(self._consumer.points, self.votes)
 
     @cached_property
+    def certainty(self) -> Certainty:
+        """How sure the probabilities may be, given the noise."""
+        shares = self._used.fitted.chances(self._consumer.points).mean(0)
+        return Certainty(self.strength.certainty, tuple(shares.tolist()))
+
+    @cached_property
     def places(self) -> NDArray[np.int64]:
         """Place among `classes_` of each public point's most probable class, (N,)."""
         chances = self._used.fitted.chances(self._consumer.points)
@@ -181,7 +188,8 @@ class Model:
         It has the columns ``prediction`` and, with the probability of each class, ``p_<label>``.
         Rows are in the order of the points. Predictions reveal something of their points.
         """
-        return predictions(self.classes_, self._used.fitted.chances(self._consumer.points))
+        chances = self._used.fitted.chances(self._consumer.points)
+        return predictions(self.classes_, self.certainty.of(chances))
 
     def save_predictions(self, path: str | os.PathLike[str]) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix, whole or not at all.
@@ -249,6 +257,7 @@ class Model:
             self._space,
             self.student,
             self._used.fitted,
+            self.certainty,
             self.privacy.statements(),
         )
 
@@ -335,10 +344,12 @@ class Model:
     def predict_proba(self, points: Source) -> NDArray[np.float64]:
         """Return probabilities of the classes, (n, K), in the order of `classes_`.
 
-        They are smoothed shares of the votes, projected on the probability simplex. So they show
-        how the parties vote, and not how often they are right.
+        Those of updates have the scale and the class shares that the known noise makes likeliest.
+        Those of votes are smoothed shares of the votes, projected on the probability simplex, and
+        closer to the classes' mean where the votes hardly stand out of their noise. They show how
+        the parties vote, not how often they are right.
         """
-        return self._chances(points)
+        return self.certainty.of(self._chances(points))
 
     def _chances(self, points: Source) -> NDArray[np.float64]:
         # Two calls below the user's own.

@@ -17,6 +17,7 @@ from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.written import write_rows
+from dpsumm.ensemble.certainty import Certainty
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.students.bases import Linear, Neighbours, Random
 from dpsumm.ensemble.students.plain import Plain
@@ -54,6 +55,8 @@ class SavedModel(Answer):
         Name of the candidate.
     learnt
         The learnt functions.
+    certainty
+        How sure the probabilities may be.
     statements
         The run's guarantees.
 
@@ -82,6 +85,7 @@ class SavedModel(Answer):
     schema: str = field(repr=False)
     student: str
     learnt: Plain = field(repr=False)
+    certainty: Certainty = field(repr=False)
     statements: tuple[str, ...] = field(repr=False)
 
     @property
@@ -101,7 +105,7 @@ class SavedModel(Answer):
 
     def predict_proba(self, points: Source) -> NDArray[np.float64]:
         """Return probabilities of the classes, (n, K). See `Model.predict_proba`."""
-        return self._chances(points)
+        return self.certainty.of(self._chances(points))
 
     def save_predictions(self, points: Source, path: str | os.PathLike[str]) -> int:
         """Write classes and probabilities to a Parquet or CSV file, and return how many.
@@ -113,7 +117,7 @@ class SavedModel(Answer):
         InvalidDataError, InvalidParameterError, MissingExtraError
             As of `predict`. Another suffix, or the file cannot be written.
         """
-        rows = predictions(self.classes_, self._chances(points))
+        rows = predictions(self.classes_, self.certainty.of(self._chances(points)))
         about = {"run": self.run, "student": self.student, "privacy": self.statements}
         write_rows(path, rows, about)
         return len(rows)
@@ -143,7 +147,13 @@ def predictions(classes: NDArray[Any], chances: NDArray[np.float64]) -> Any:
 
 
 def saved_model(
-    run: str, classes: tuple[Label, ...], space: Space, name: str, fitted: Fitted, said: list[str]
+    run: str,
+    classes: tuple[Label, ...],
+    space: Space,
+    name: str,
+    fitted: Fitted,
+    certainty: Certainty,
+    said: list[str],
 ) -> SavedModel:
     """Return what can be saved of a fitted student."""
     learnt = fitted.plain()
@@ -153,7 +163,7 @@ def saved_model(
             "Spectral(), with Model.refit for votes that are there, at no further budget"
         )
     columns = to_toml(space.schema.columns)
-    return SavedModel(run, classes, columns, name, learnt, tuple(said))
+    return SavedModel(run, classes, columns, name, learnt, certainty, tuple(said))
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
@@ -236,6 +246,16 @@ def _is_saved(value: SavedModel) -> bool:
         and _is_finite(learnt.weights)
         and learnt.weights.shape[1] == (1 if classes == 2 else classes)
         and _are_features(learnt.features)
+        and _is_certainty(value.certainty, classes)
+    )
+
+
+def _is_certainty(value: object, classes: int) -> bool:
+    return (
+        isinstance(value, Certainty)
+        and isinstance(value.shares, tuple)
+        and all(type(part) is float and 0 <= part <= 1 for part in (value.factor, *value.shares))
+        and (value.factor == 1 or len(value.shares) == classes)
     )
 
 
@@ -267,6 +287,7 @@ CODEC = Codec(
     [Kind("Model", SavedModel, _is_saved)],
     parts={
         "Plain": Plain,
+        "Certainty": Certainty,
         "Linear": Linear,
         "Random": Random,
         "Neighbours": Neighbours,
