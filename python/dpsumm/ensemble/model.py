@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
-from dpsumm.ensemble.certainty import Certainty
+from dpsumm.ensemble.certainty import FULL, Certainty
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.export import exported
 from dpsumm.ensemble.guarantees import LearningPrivacy
@@ -23,6 +23,7 @@ from dpsumm.ensemble.plan import LearningPlan, way_out
 from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
+from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.student import Candidate, Student
 from dpsumm.ensemble.verdict import do_not_use, judged, missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
@@ -101,7 +102,10 @@ class Model:
     @cached_property
     def certainty(self) -> Certainty:
         """How sure the probabilities may be, given the noise."""
-        shares = self._used.fitted.chances(self._consumer.points).mean(0)
+        fitted = self._used.fitted
+        if isinstance(fitted, Plain):  # of updates, whose scale is chosen already
+            return FULL
+        shares = fitted.chances(self._consumer.points).mean(0)
         return Certainty(self.strength.certainty, tuple(shares.tolist()))
 
     @cached_property

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
-from dpsumm.ensemble.certainty import FULL, Certainty
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.plan import ASK
 from dpsumm.ensemble.updates.course import Course
@@ -87,11 +86,6 @@ class UpdatesModel(Model):
             return self.plan.way_out
         # Votes are as good as a model that was made around the records, and better than others.
         return _LIKE if self._course.moved else f"{_LIKE}, or ask for protocol='votes'"
-
-    @property
-    def certainty(self) -> Certainty:
-        """Of votes alone: `temperature` has found the scale."""
-        return FULL
 
     @property
     def strength(self) -> NoReturn:
