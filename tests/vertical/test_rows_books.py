@@ -251,7 +251,8 @@ def points(path, target, owners):
 def votes(path, target, owners, protocol="votes"):
     parties = {name: (x, (x[:, 0] > 0).astype(int)) for name, x in owners.items()}
     with warnings.catch_warnings(action="ignore"):  # of few parties
-        learn(parties, np.zeros((20, 2)), classes=(0, 1), ledger=path, run="r", protocol=protocol)
+        public = np.random.default_rng(0).normal(size=(20, 2))
+        learn(parties, public, classes=(0, 1), ledger=path, run="r", protocol=protocol)
 
 
 def updates(path, target, owners):
