@@ -212,11 +212,19 @@ def test_nothing_but_noise_is_said(points, rng):
     assert any("the noise hides what the updates say" in note for note in model.notes)
 
 
+@pytest.mark.parametrize("protocol", ["votes", "updates"])
+def test_public_points_that_are_all_the_same_are_refused(protocol, rng):
+    owners = {f"p{i}": people(rng, 5) for i in range(5)}
+    same = np.tile(rng.normal(size=owners["p0"][0].shape[1]), (30, 1))
+    with pytest.raises(InvalidParameterError, match="must not all be the same"):
+        learn(owners, same, classes=[0, 1], protocol=protocol, allow_weak_privacy=True)
+
+
 def test_strange_tables_end_without_a_warning_that_tells(rng):
     """More columns than points, columns that do not vary, a class that nobody has."""
     for points in (
         rng.normal(size=(25, 60)),
-        np.zeros((30, 3)),
+        np.eye(30, 3),
         rng.normal(size=(40, 2)) * [1e-9, 1e9],
     ):
         d = points.shape[1]

@@ -124,7 +124,13 @@ class Asked:
             seed=self.seed,
         )
         shards = voting.models_per_owner
-        return Terms.of(points, self.classes, n_parties, grid=voting.grid, shards=shards)
+        terms = Terms.of(points, self.classes, n_parties, grid=voting.grid, shards=shards)
+        if (points == points[0]).all():
+            raise InvalidParameterError(
+                "public_points must not all be the same, as no model tells these apart. Give "
+                "points that differ, such as a sample of a public table"
+            )
+        return terms
 
 
 def run_vote(
