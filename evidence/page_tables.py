@@ -220,17 +220,23 @@ def _read(table: pl.DataFrame, s: Scenario, method: str) -> float | None:
 
 def predictions(
     table: pl.DataFrame, known: Sequence[Scenario]
-) -> dict[float, list[tuple[float, float]]]:
-    """Return, by epsilon, what plans say over what was measured, and the range they state."""
+) -> dict[float, list[tuple[float, bool]]]:
+    """Return, by epsilon, plans over what was measured, and whether that is in their range."""
     made = ratios(table)
-    found: dict[float, list[tuple[float, float]]] = {0.3: [], 1.0: [], 3.0: []}
+    found: dict[float, list[tuple[float, bool]]] = {0.3: [], 1.0: [], 3.0: []}
     for s, epsilon, rho in product(known, found, READS):
         name = f"Offers, {rho}" if epsilon == 1 else f"Offers, {rho}, epsilon {epsilon:g}"
         measured = made.get((s.name, name))
         if measured is not None and measured.value > 0:
-            offers = dpsumm.Offers(reads_per_record=rho)
-            plan = dpsumm.plan(s.m, s.size, epsilon=epsilon, protocol=offers)
-            found[epsilon].append((plan.ratio / measured.value, plan.spread))
+            plan = dpsumm.plan(
+                s.m,
+                s.size,
+                epsilon=epsilon,
+                protocol=dpsumm.Offers(reads_per_record=rho),
+                rarity=s.options.get("share"),
+            )
+            low, high = plan.likely
+            found[epsilon].append((plan.ratio / measured.value, low <= measured.value <= high))
     return found
 
 
@@ -240,7 +246,7 @@ def plan_table(table: pl.DataFrame, known: Sequence[Scenario]) -> str:
     for epsilon, quotients in predictions(table, known).items():
         if quotients:
             off = np.exp(np.abs(np.log([each for each, _ in quotients])))
-            stated = np.mean(off <= [spread for _, spread in quotients])
+            stated = np.mean([inside for _, inside in quotients])
             cells = [f"{np.mean(off <= WITHIN):.0%}", f"{stated:.0%}", f"{np.median(off):.2f}"]
             rows.append([f"{epsilon:g}", str(len(off)), *cells])
     heads = [f"within {WITHIN:g}", "within the range it states", "median factor"]

@@ -1,5 +1,7 @@
 """Plans: from public numbers, monotone, and not far from what runs give."""
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
@@ -18,7 +20,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import mmd2
 from dpsumm.report.notes import CALLS, notebook_notes
 from dpsumm.summary import Gaussian
-from dpsumm.summary.plan import BAD, GOOD
+from dpsumm.summary.plan import HIGH, LOUD, MOST_RATIO, SMALL
 from dpsumm.summary.protocols.features import MapChoice, features_of
 from dpsumm.summary.release import TARGET
 
@@ -84,8 +86,8 @@ def test_the_expected_ratio_with_landmarks_is_near_a_measured_one(rng):
                 owners, target, size=100, schema=TABLE, protocol=protocol, seed=seed
             )
             sums[i] += mmd2(made.scaled, judges, kernel.gamma) - noise
-    plan = dpsumm.plan(m, 100, schema=TABLE)
-    assert 1 / plan.spread < sums[0] / sums[1] / plan.ratio < plan.spread
+    low, high = dpsumm.plan(m, 100, schema=TABLE).likely
+    assert low / 1.5 < sums[0] / sums[1] < high
 
 
 def test_more_data_and_more_epsilon_are_never_worse():
@@ -101,14 +103,37 @@ def test_more_data_and_more_epsilon_are_never_worse():
     assert ratios == sorted(ratios, reverse=True)
 
 
+def test_the_rarer_the_target_the_further_the_points():
+    given = {"target_size": 100, "size": 50, "epsilon": 0.5}
+    plans = [dpsumm.plan(**given, rarity=rarity) for rarity in (0.01, 0.1, 1)]
+    for low, high in pairwise(reversed(plans)):
+        assert low.ratio < high.ratio
+        assert low.likely[1] < high.likely[1]
+        assert low.least_epsilon < high.least_epsilon
+    unknown = dpsumm.plan(**given)
+    assert unknown.ratio == plans[1].ratio
+    assert unknown.likely == (plans[2].likely[0], plans[0].likely[1])
+    assert all(plan.likely[0] < plan.ratio < plan.likely[1] for plan in plans)
+    assert "if 10% of the owners' records" in " ".join(str(plans[1]).split())
+    assert "Pool()` first" in str(plans[2])
+    assert "Pool()` first" not in str(plans[1])
+
+
+def test_no_ratio_is_told_beyond_those_measured():
+    made = dpsumm.plan(20, 50, epsilon=0.3, rarity=0.001)
+    assert made.ratio == made.likely[1] == MOST_RATIO
+    assert "100 or more" in str(dpsumm.plan(60, 50, epsilon=0.3))
+
+
 @pytest.mark.parametrize("m", [20, 100, 5000])
 def test_the_remedies_are_enough(m):
     made = dpsumm.plan(m, 50, epsilon=0.4)
     by_epsilon = dpsumm.plan(m, 50, epsilon=made.least_epsilon)
-    assert by_epsilon.noise_to_sampling == pytest.approx(GOOD, rel=1e-3)
+    end = HIGH[0][1] + SMALL
+    assert by_epsilon.likely[1] == pytest.approx(end, rel=3e-3)
     by_target = dpsumm.plan(made.least_target_size, 50, epsilon=0.4)
-    assert by_target.noise_to_sampling <= GOOD
-    assert dpsumm.plan(made.least_target_size - 1, 50, epsilon=0.4).noise_to_sampling > GOOD
+    assert by_target.likely[1] <= end
+    assert dpsumm.plan(made.least_target_size - 1, 50, epsilon=0.4).likely[1] > end
 
 
 def test_a_notebook_shows_a_plan_in_the_colours_of_notes():
@@ -130,10 +155,10 @@ def test_a_notebook_shows_a_plan_in_the_colours_of_notes():
 
 
 def test_advice_follows_the_noise():
-    good, felt, bad = (dpsumm.plan(m, 50) for m in (2000, 60, 10))
-    assert good.noise_to_sampling < GOOD < felt.noise_to_sampling < BAD < bad.noise_to_sampling
+    good, felt, bad = (dpsumm.plan(m, 50) for m in (2000, 60, 4))
+    assert good.likely[1] < 1 + HIGH[0][1] < felt.likely[1] < LOUD < bad.likely[1]
     assert [plan.verdict.level for plan in (good, felt, bad)] == ["useful", "check", "do not use"]
-    assert "Verdict: check. Offers work: the noise can be felt." in str(felt).splitlines()
+    assert "Verdict: check. Offers work: one run in ten" in str(felt)
     assert "dpsumm compare" in str(bad)
     assert f"a target of {bad.least_target_size} points" in str(bad)
 
@@ -157,8 +182,8 @@ def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
         ]
         measured = [mmd2(points, problem.fresh.points, problem.kernel.gamma) for points in found]
         sums += np.array(measured) - problem.fresh_noise
-    plan = dpsumm.plan(m, 200, epsilon=epsilon)
-    assert 1 / plan.spread < sums[0] / sums[1] / plan.ratio < plan.spread
+    low, high = dpsumm.plan(m, 200, epsilon=epsilon, rarity=0.3).likely
+    assert low / 1.5 < sums[0] / sums[1] < high * 1.5
 
 
 def test_plans_are_near_what_was_measured_on_other_seeds():
@@ -168,8 +193,8 @@ def test_plans_are_near_what_was_measured_on_other_seeds():
         near = [1 / WITHIN < quotient < WITHIN for quotient, _ in found[epsilon]]
         assert np.mean(near) >= 0.8
     assert len(found[1.0]) >= 6
-    stated = [1 / spread < quotient < spread for quotient, spread in found[0.3]]
-    assert np.mean(stated) >= 0.9
+    for epsilon in (0.3, 1.0, 3.0):
+        assert np.mean([inside for _, inside in found[epsilon]]) >= 0.75
 
 
 @pytest.mark.parametrize(
@@ -183,6 +208,9 @@ def test_plans_are_near_what_was_measured_on_other_seeds():
         ({"protocol": Pool()}, "protocol: a plan is of Offers"),
         ({"protocol": Offers(sample=[[0.5]])}, "without a sample"),
         ({"protocol": Offers(release=Gaussian(noise_multiplier=8.0))}, "the release Gaussian"),
+        ({"rarity": 0}, "rarity must be above 0"),
+        ({"rarity": 1.5}, "rarity"),
+        ({"rarity": float("nan")}, "rarity"),
         ({"target_size": 10**400}, "target_size"),
         ({"size": 10**400}, "size"),
     ],
@@ -235,7 +263,7 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
     ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
-    assert typed(str(dpsumm.plan(100, 50))) in result.output
+    assert typed(str(dpsumm.plan(100, 50)), {"rarity"}) in result.output
     assert picture.read_text().startswith("<?xml")
     for name in ("plan.txt", "no/plan.png"):
         refused = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path / name)])
@@ -256,5 +284,5 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
 )
 def test_a_weak_budget_is_told_of_before_what_it_buys(budget, said):
     made = dpsumm.plan(100, 50, **budget)
-    assert made.notes[0].startswith(said or "Try `protocol=Pool()`")
+    assert made.notes[0].startswith(said or "Give `rarity`")
     assert made.notes[-len(made.advice) :] == made.advice

@@ -41,6 +41,7 @@ def summarize(
     ] = None,
     schema: list[str] | None = None,
     gamma: float | None = None,
+    rarity: Annotated[float | None, typer.Option(show_default="unknown")] = None,
     plot: Path | None = None,
 ) -> None:
     """Predict how close to the target the points will be.
@@ -65,6 +66,8 @@ def summarize(
         The public schema. With bounds or categories for all columns the release needs less noise.
     gamma
         The run's bandwidth, if it does not follow from the schema.
+    rarity
+        Public guess of the share of the owners' records that are like the target.
     plot
         Draw the expected quality against epsilon to this .png or .svg.
     """
@@ -80,6 +83,7 @@ def summarize(
         ),
         schema=schema_said(schema),
         kernel=None if gamma is None else RBF(gamma),
+        rarity=rarity,
     )
     if plot is not None:
         _draw(made, plot)

@@ -66,11 +66,14 @@ class MadeUpOwners:
         """Check the ranges."""
         check_whole(self.n_owners, "n_owners", 1)
         check_whole(self.n_records, "n_records", 1)
-        check_number(self.rarity, "rarity", 0, 1)
-        if not self.rarity > 0:
-            raise InvalidParameterError(
-                "rarity must be above 0, because otherwise no record would fit"
-            )
+        check_rarity(self.rarity)
+
+
+def check_rarity(rarity: float) -> None:
+    """Refuse what can be no share of records, or none at all."""
+    check_number(rarity, "rarity", 0, 1)
+    if not rarity > 0:
+        raise InvalidParameterError("rarity must be above 0, because otherwise no record would fit")
 
 
 @dataclass(frozen=True)
