@@ -7,12 +7,12 @@ import numpy as np
 BASIS, PENALTY = 128, 3.0
 
 
-def tilt(h, goal, noise, least=0.0, basis=BASIS):
+def tilt(h, goal, noise, least=0.0):
     """Direction of the tilt from features h (s, d): see `dpsumm.kernels.tilt`."""
     s, d = h.shape
     mean = h.mean(axis=0)
     h = h - mean
-    base = h[:: -(-s // basis)]
+    base = h[:: -(-s // min(max(s // 4, 64), BASIS))]
     values, vectors = np.linalg.eigh(base @ base.T / len(base))
     if values[-1] <= 1e-12:
         return np.zeros(d)

@@ -218,7 +218,8 @@ def test_no_label_that_matches_is_answered_with_what_is_free(rng):
     with pytest.warns(UserWarning, match="60 of 60 parties have labels"):
         model = dpsumm.learn(parties, points, classes=["no", "yes"], epsilon=3.0)
     alarm = next(note for note in model.notes if note.startswith("Do not use this model"))
-    assert alarm.index("spell their labels") < alarm.index("a larger epsilon")
+    # The way out that costs something may be other points, which noise asks for now and then.
+    assert alarm.index("spell their labels") < alarm.index("If so: ")
     assert "dpsumm schema check --classes" in alarm
 
 
