@@ -10,7 +10,7 @@ from dpsumm.audit.changed_noise import ChangedNoise, share_of
 from dpsumm.privacy import Ledger
 from dpsumm.privacy import release as kernel
 from dpsumm.privacy.release import PaidNoise
-from dpsumm.vertical.merge import merged_codes
+from dpsumm.vertical.bins import merged_codes
 from dpsumm.vertical.messages import ColumnCounts, MaskedRows
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC

@@ -1,4 +1,4 @@
-"""Bins of about equal mass, by released counts. Post-processing."""
+"""Bins of about equal mass, and merged rare levels, by released counts. Post-processing."""
 
 from __future__ import annotations
 
@@ -44,3 +44,22 @@ def equal_mass(shares: NDArray[np.float64], bins: int, least: float) -> NDArray[
         codes[run] = codes[run[-1] + 1] if run[-1] + 1 < len(codes) else codes[run[0] - 1]
     result: NDArray[np.int64] = np.unique(codes, return_inverse=True)[1]
     return result
+
+
+def merged_codes(counts: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+    """Return the code of each level. Those with a noisy count below `least` share the last one.
+
+    If there are at least two of them. Codes of the others keep the order of the levels.
+
+    Parameters
+    ----------
+    counts : (L,) int64
+        Noisy one-way counts, released before.
+    least
+        In records, such as three standard deviations of the noise.
+    """
+    small = counts < least
+    if small.sum() < 2:
+        return np.arange(len(counts))
+    codes = np.cumsum(~small) - 1
+    return np.where(small, codes[-1] + 1, codes)

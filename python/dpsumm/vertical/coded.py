@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.vertical.bins import equal_mass
+from dpsumm.vertical.bins import equal_mass, merged_codes
 from dpsumm.vertical.consistency import consistent
 from dpsumm.vertical.defaults import BINS, FINE
 from dpsumm.vertical.layout import Budget, Layout
-from dpsumm.vertical.merge import merged_codes
 from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.trees import Tree
 from dpsumm.vertical.way import Way
