@@ -33,6 +33,7 @@ RECORDS, FRESH = 10_000, 2000
 # Quantiles of the curves, and least MMD^2 that fresh records can tell from 0.
 QUANTILES, LEAST = (0.1, 0.5, 0.9), 3e-6
 Floats = NDArray[np.float64]
+Curves = list[tuple[float, float]]  # base and scale of each
 # Returns so many records like the target, and as many others.
 Source = Callable[[np.random.Generator], tuple[Floats, Floats]]
 
@@ -159,16 +160,25 @@ def fit(noise: Floats, rarity: Floats, ratio: Floats, quantile: float) -> tuple[
     return float(base), float(scale)
 
 
-def covered(found: dict[str, Floats], *, known: bool) -> str:
+def curves(found: dict[str, Floats]) -> list[Curves]:
+    """Return the curves of `QUANTILES` for each number of reads."""
+    made = []
+    for reads in READS_PER_RECORD:
+        mine = found["reads"] == reads
+        noise, rarity, ratio = (found[name][mine] for name in ("noise", "rarity", "ratio"))
+        made.append([fit(noise, rarity, ratio, quantile) for quantile in QUANTILES])
+    return made
+
+
+def covered(found: dict[str, Floats], fitted: list[Curves], *, known: bool) -> str:
     """Return how many runs plans foretold, with the rarity and without."""
     inside, near = [], []
-    for reads in READS_PER_RECORD:
+    for reads, three in zip(READS_PER_RECORD, fitted, strict=True):
         mine = {name: values[found["reads"] == reads] for name, values in found.items()}
-        curves = [fit(mine["noise"], mine["rarity"], mine["ratio"], q) for q in QUANTILES]
         rarities = (mine["rarity"],) * 3 if known else (1.0, RARITY, min(RARITIES))
         low, middle, high = (
             base + (mine["noise"] / scale) ** 3 / rarity
-            for (base, scale), rarity in zip(curves, rarities, strict=True)
+            for (base, scale), rarity in zip(three, rarities, strict=True)
         )
         inside.append((mine["ratio"] >= low) & (mine["ratio"] <= high))
         near.append(np.abs(np.log(mine["ratio"] / middle)) <= np.log(1.5))
@@ -195,18 +205,14 @@ def main() -> None:
             seed += 1
     rows = [json.loads(line) for line in given.keep.read_text().splitlines()]
     found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    curves: list[list[tuple[float, float]]] = [[], [], []]
-    for reads, (curve, quantile) in product(READS_PER_RECORD, zip(curves, QUANTILES, strict=True)):
-        mine = found["reads"] == reads
-        parts = (found[name][mine] for name in ("noise", "rarity", "ratio"))
-        curve.append(fit(*parts, quantile))
+    fitted = curves(found)
     print(len(rows), "runs")
-    for name, curve in zip(("LOW", "MIDDLE", "HIGH"), curves, strict=True):
+    for name, curve in zip(("LOW", "MIDDLE", "HIGH"), zip(*fitted, strict=True), strict=True):
         print(
             name, "base", [round(b, 2) for b, _ in curve], "scale", [round(s, 2) for _, s in curve]
         )
     for known in (True, False):
-        print("rarity", "known:" if known else "unknown:", covered(found, known=known))
+        print("rarity", "known:" if known else "unknown:", covered(found, fitted, known=known))
 
 
 if __name__ == "__main__":

@@ -122,6 +122,7 @@ def test_the_rarer_the_target_the_further_the_points():
 def test_no_ratio_is_told_beyond_those_measured():
     made = dpsumm.plan(20, 50, epsilon=0.3, rarity=0.001)
     assert made.ratio == made.likely[1] == MOST_RATIO
+    assert "e+" not in str(made)
     assert "100 or more" in str(dpsumm.plan(60, 50, epsilon=0.3))
 
 
@@ -149,7 +150,8 @@ def test_a_notebook_shows_a_plan_in_the_colours_of_notes():
     }
     alarm, _, info = CALLS.values()
     assert calls["good"] == [info]
-    assert calls["felt"] == calls["bad"] == [info, info]
+    assert calls["felt"] == [info, info]
+    assert calls["bad"] == [info, info, info]
     assert calls["weak"] == [alarm, info]
     assert notebook_notes(dpsumm.plan(40, 50, epsilon=0.3).notes) in shown["bad"]
 
@@ -227,6 +229,7 @@ def test_what_is_out_of_range_is_named(given, named):
         {"protocol": Offers(reads_per_record=1.0)},
         {"protocol": Offers(reads_per_record=1000.0)},
         {"protocol": Offers(n_features=16)},
+        {"rarity": 0.005},
     ],
 )
 def test_what_no_experiment_covers_is_said(given):
@@ -244,7 +247,10 @@ def test_a_plan_is_drawn_on_axes_and_gives_them_back():
     made = dpsumm.plan(100, 50)
     assert made.plot(axes) is axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["target of 25", "target of 100", "target of 400", "this plan"]
+    targets = [f"target of {m}" for m in (25, 100, 400)]
+    assert set(labels) == {*targets, "8 of 10 runs of this plan", "this plan"}
+    # No line goes on where no experiment was.
+    assert [np.isnan(line.get_ydata()).any() for line in axes.lines[:3]] == [True, True, False]
     (point,) = axes.lines[-1].get_ydata()
     assert point == made.ratio
 

@@ -117,6 +117,7 @@ class PointsPlan(Plan):
             self.noise_to_sampling <= MOST_NOISE
             and READS_PER_RECORD[0] <= self.reads_per_record <= 2 * READS_PER_RECORD[-1]
             and self.n_features >= 512
+            and (self.rarity is None or self.rarity >= min(RARITIES))
         )
 
     @property
@@ -129,12 +130,13 @@ class PointsPlan(Plan):
 
     @property
     def verdict(self) -> Verdict:
-        """Whether Offers come close to reading all data."""
+        """Whether noise takes the points far from the target."""
         if self._small and not self.measured:
             why = "no experiment covers these numbers"
             return Verdict("the noise is small", why, Severity.WARNING)
         if self._small:
-            return Verdict("offers come close to reading all data", "the noise is small")
+            why = f"points are about {self.ratio:.2g} times as far as by reading all data"
+            return Verdict("the noise is small", why)
         if not self._loud:
             end = f"{self.likely[1]:.2g}"
             why = f"one run in ten is {end} times as far as by reading all data, or further"
@@ -163,7 +165,7 @@ class PointsPlan(Plan):
             )
         if self._loud:
             yield Note("Rehearse offers and pool with `dpsumm compare`.", Severity.INFO)
-        elif self.rarity is None:
+        if self.rarity is None:
             yield Note(
                 "Give `rarity`, a public guess of the share of the owners' records that are like "
                 "the target. From a third on, try `protocol=Pool()` first. It costs no privacy.",
@@ -175,15 +177,16 @@ class PointsPlan(Plan):
     def _rows(self) -> list[tuple[str, str]]:
         low, high = self.likely
         expected = (
-            f"about {self.ratio:.2g} times; {low:.2g} to {_most(high)} in 8 of 10 runs like this, "
+            f"about {_told(self.ratio)} times; {low:.2g} to {_told(high)} in 8 of 10 runs like "
+            "this, "
             + (
                 "if 1 % to all of the owners' records are like the target"
                 if self.rarity is None
                 else f"if {percent(self.rarity)} of the owners' records are like the target"
             )
             if self.measured
-            else f"at least {self.ratio:.2g} times, and possibly many times: no experiment covers "
-            f"this (reads_per_record 2 to 16, 512 features or more, noise below {MOST_NOISE:g})"
+            else "unknown, because no experiment covers this (reads_per_record 2 to 16, "
+            f"512 features or more, noise below {MOST_NOISE:g}, rarity from {min(RARITIES):g})"
         )
         return [
             ("noise in a point's score", f"{self.score_noise:.4f} (scores lie in [-1, 1])"),
@@ -227,10 +230,19 @@ class PointsPlan(Plan):
         for m in (m for m in sizes if m >= 2):
             multipliers = [accounting.gaussian_noise_multiplier(e, self.delta) for e in epsilons]
             noises = [noise_to_sampling(z, m, self.sensitivity) for z in multipliers]
-            ratios = [
-                _ratio(MIDDLE, self.reads_per_record, noise, self.rarity or RARITY)
-                for noise in noises
-            ]
+            # Where no experiment covers the noise a line ends.
+            low, ratios, high = np.array(
+                [
+                    _ratios(self.reads_per_record, noise, self.rarity)
+                    if noise <= MOST_NOISE
+                    else (np.nan,) * 3
+                    for noise in noises
+                ]
+            ).T
+            if m == self.target_size:
+                axes.fill_between(
+                    epsilons, low, high, alpha=0.15, color="C1", label="8 of 10 runs of this plan"
+                )
             axes.plot(
                 epsilons,
                 ratios,
@@ -240,6 +252,7 @@ class PointsPlan(Plan):
         axes.plot([self.epsilon], [self.ratio], "o", color="black", label="this plan")
         axes.set(
             xscale="log",
+            yscale="log",
             xlabel=f"epsilon of the target, at delta {self.delta:g}",
             ylabel="expected MMD² over reading all",
         )
@@ -330,8 +343,9 @@ def plan(
     epsilon, delta = plain(epsilon), plain(delta)
     multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
     relative = noise_to_sampling(multiplier, target_size, sensitivity)
-    common, rare = RARITIES if rarity is None else (rarity, rarity)
-    small = _curve(HIGH, reads_per_record)[1] * (SMALL * rare) ** (1 / 3)
+    low, ratio, high = _ratios(reads_per_record, relative, rarity)
+    rarest = min(RARITIES) if rarity is None else rarity
+    small = _curve(HIGH, reads_per_record)[1] * (SMALL * rarest) ** (1 / 3)
     return PointsPlan(
         target_size=target_size,
         size=size,
@@ -344,11 +358,8 @@ def plan(
         sensitivity=sensitivity,
         score_noise=sensitivity * multiplier / target_size,
         noise_to_sampling=relative,
-        ratio=_ratio(MIDDLE, reads_per_record, relative, rarity or RARITY),
-        likely=(
-            _ratio(LOW, reads_per_record, relative, common),
-            _ratio(HIGH, reads_per_record, relative, rare),
-        ),
+        ratio=ratio,
+        likely=(low, high),
         reads=math.ceil(reads_per_record * size),
         n_features=n_features,
         broadcast_bytes=8 * n_features,
@@ -394,5 +405,18 @@ def _ratio(curve: Curve, reads_per_record: float, noise: float, rarity: float) -
     return min(base + (min(noise, MOST_NOISE) / scale) ** 3 / rarity, MOST_RATIO)
 
 
-def _most(ratio: float) -> str:
+def _ratios(
+    reads_per_record: float, noise: float, rarity: float | None
+) -> tuple[float, float, float]:
+    """Return the ratio's low end, middle and high end."""
+    common, rare = RARITIES if rarity is None else (rarity, rarity)
+    middle = RARITY if rarity is None else rarity
+    return (
+        _ratio(LOW, reads_per_record, noise, common),
+        _ratio(MIDDLE, reads_per_record, noise, middle),
+        _ratio(HIGH, reads_per_record, noise, rare),
+    )
+
+
+def _told(ratio: float) -> str:
     return f"{ratio:.2g}" if ratio < MOST_RATIO else f"{MOST_RATIO:.0f} or more"
