@@ -52,6 +52,7 @@ def test_the_file_predicts_the_same(classes, student, rng, tmp_path):
     assert (again.predict(frame) == model.predict(frame)).mean() > 0.99
     assert again.statements == tuple(model.privacy.statements())
     assert (again.run, again.student) == (model.votes.run, model.student)
+    assert again.certainty.factor == model.strength.certainty < 1
 
 
 def told(path, *, validated):
@@ -166,7 +167,7 @@ def test_predictions_in_blocks_are_those_of_all_rows(rng, monkeypatch):
     for student in (Spectral(("features",)), Spectral(("graph",))):
         model, frame = made(rng, [0, 1, 2], protocol=Voting(student=student))
         for one in (model, model.to_save()):
-            # Before they are made less sure, where a tie's last bit says towards which class.
+            # Before they are made less sure, which jumps where two classes tie.
             whole = one._chances(frame)
             with monkeypatch.context() as patch:
                 patch.setattr("dpsumm.ensemble.students.student._ROWS", 7)

@@ -23,7 +23,6 @@ from dpsumm.ensemble.plan import LearningPlan, way_out
 from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
-from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.student import Candidate, Student
 from dpsumm.ensemble.verdict import do_not_use, judged, missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
@@ -102,10 +101,9 @@ class Model:
     @cached_property
     def certainty(self) -> Certainty:
         """How sure the probabilities may be, given the noise."""
-        fitted = self._used.fitted
-        if isinstance(fitted, Plain):  # of updates, whose scale is chosen already
+        if not isinstance(self.votes, NoisyVotes):  # updates, whose scale is chosen already
             return FULL
-        shares = fitted.chances(self._consumer.points).mean(0)
+        shares = self._used.fitted.chances(self._consumer.points).mean(0)
         return Certainty(self.strength.certainty, tuple(shares.tolist()))
 
     @cached_property
@@ -242,7 +240,8 @@ class Model:
         """Write the classifier to a file of plain numbers, without pickle, whole or not at all.
 
         `dpsumm.ensemble.load_model` reads it. The file also has the columns' schema, the
-        statements of privacy and, for a model of updates, up to 5,000 of the public points.
+        statements of privacy and some public points: up to 5,000 for a model of updates, all for
+        one of the neighbour graph.
 
         Raises
         ------

@@ -39,9 +39,9 @@ class SavedModel(Answer):
     """A classifier learnt from noisy votes or updates, in the form of its file. Consumer to anyone.
 
     Charge: none towards the parties, since it is post-processing of `NoisyVotes` or `NoisyMoments`.
-    Public points are not charged: a model of updates holds up to 5,000 of them as they are. Other
-    points were charged by `Model.export`. The consumer's labelled points, if they chose the
-    student, are not protected, and a statement says it.
+    Public points are not charged: a model of updates holds up to 5,000 of them as they are, one of
+    the neighbour graph all. Other points were charged by `Model.export`. The consumer's labelled
+    points, if they chose the student, are not protected, and a statement says it.
 
     Attributes
     ----------
