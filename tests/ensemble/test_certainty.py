@@ -1,5 +1,7 @@
 """A model of votes is no surer than its noise lets it be, and predicts the same."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import dpsumm
-from dpsumm.ensemble.certainty import FULL, Certainty
+from dpsumm.ensemble.certainty import FULL, Certainty, certainty_of
 
 
 @st.composite
@@ -52,3 +54,56 @@ def test_noise_alone_makes_no_model_sure(rng):
         sure.append(chances.max(1).mean())
         before.append(model._used.fitted.chances(points).max(1).mean())
     assert np.mean(sure) < np.mean(before) - 0.2
+
+
+@pytest.mark.filterwarnings("ignore:learn")  # of little noise
+def test_a_fit_that_is_sharper_than_the_votes_is_made_less_sure(rng):
+    """Labels are hardly clearer than chance, and so is a party. Clusters of its votes look clear.
+
+    Votes and fit are regressed with a plain loop, as an oracle of the factor.
+    """
+    centres = rng.normal(0, 4, (5, 3))
+    kind = rng.integers(5, size=600)
+    points = centres[kind] + rng.normal(size=(600, 3))
+    votes = [np.where(rng.random(600) < 0.6, rng.integers(5, size=600), kind) for _ in range(300)]
+    ballots = [np.eye(5, dtype=int)[vote] for vote in votes]
+    model = dpsumm.learn(
+        ballots,
+        points,
+        classes=list(range(5)),
+        epsilon=9,
+        protocol=dpsumm.Voting(student=dpsumm.ensemble.Spectral(("graph",))),
+    )
+    assert model.student.endswith("sharpened")
+    raw = model._used.fitted.chances(points)
+    assert raw.max(1).mean() > 0.9  # power
+    assert np.mean([vote == kind for vote in votes]) == pytest.approx(0.52, abs=0.02)
+    found, middle = model.certainty, model.certainty.shares
+    agree = sum(
+        (share - m) * (chance - m)
+        for row, fit in zip(model.votes.shares, raw, strict=True)
+        for share, chance, m in zip(row, fit, middle, strict=True)
+    ) / sum((chance - m) ** 2 for fit in raw for chance, m in zip(fit, middle, strict=True))
+    assert 0.3 < agree < 0.5  # 0.4 of a party's votes are no coins
+    assert found.factor == pytest.approx(model.strength.certainty * agree**0.5)
+    assert 0.6 < model.predict_proba(points).max(1).mean() < 0.8
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_shares_of_classes_are_as_uneven_as_their_noise_lets_one_see(k, rng):
+    true = np.r_[0.96 - 0.02 * (k - 2), np.full(k - 1, 0.02)]
+    true[1] += 1 - true.sum()
+    chances = np.tile(true, (100, 1))
+    columns = slice(1, None) if k == 2 else slice(None)
+
+    def away(noise):
+        shares = chances[:, columns] + noise * rng.normal(size=chances[:, columns].shape)
+        votes = SimpleNamespace(shares=shares, share_noise=noise)
+        middle = np.array(certainty_of(votes, chances, 1.0).shares)
+        assert middle.sum() == pytest.approx(1)
+        return np.abs(middle - 1 / k).sum() / np.abs(true - 1 / k).sum()
+
+    assert away(0.0) == pytest.approx(1)
+    assert away(0.05) == pytest.approx(1, abs=0.1)
+    # A mean of noise alone is most often a single class, as far off as the true shares.
+    assert np.mean([away(50.0) for _ in range(100)]) < 0.5

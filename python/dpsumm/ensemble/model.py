@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
-from dpsumm.ensemble.certainty import FULL, Certainty
+from dpsumm.ensemble.certainty import FULL, Certainty, certainty_of
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.export import exported
 from dpsumm.ensemble.guarantees import LearningPrivacy
@@ -103,8 +103,8 @@ class Model:
         """How sure the probabilities may be, given the noise."""
         if not isinstance(self.votes, NoisyVotes):  # updates, whose scale is chosen already
             return FULL
-        shares = self._used.fitted.chances(self._consumer.points).mean(0)
-        return Certainty(self.strength.certainty, tuple(shares.tolist()))
+        chances = self._used.fitted.chances(self._consumer.points)
+        return certainty_of(self.votes, chances, self.strength.certainty)
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -348,9 +348,9 @@ class Model:
         """Return probabilities of the classes, (n, K), in the order of `classes_`.
 
         Those of updates have the scale and the class shares that the known noise makes likeliest.
-        Those of votes are smoothed shares of the votes, projected on the probability simplex, and
-        closer to the classes' mean where the votes hardly stand out of their noise. They show how
-        the parties vote, not how often they are right.
+        Those of votes are smoothed shares of the votes, projected on the probability simplex. They
+        are closer to the classes' shares where the votes hardly stand out of their noise, or are
+        less clear than the fit. They show how the parties vote, not how often they are right.
         """
         return self.certainty.of(self._chances(points))
 
