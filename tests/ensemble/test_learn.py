@@ -160,8 +160,9 @@ def test_files_and_a_schema(rng, public_points, tmp_path):
 
 
 def test_a_reused_run_of_other_public_settings_is_refused_and_of_other_data_says_so(
-    parties, public_points, tmp_path, rng
+    parties, public_points, tmp_path, rng, caplog
 ):
+    caplog.set_level("INFO", "dpsumm")
     books = tmp_path / "books"
     dpsumm.Ledger.create(books).close()
 
@@ -169,15 +170,18 @@ def test_a_reused_run_of_other_public_settings_is_refused_and_of_other_data_says
         return learn(held, public_points, **({"ledger": books, "run": "r"} | given))
 
     first = again(learner=LogisticRegression(C=2.0))
+    assert "noisy votes of" in caplog.text
     for other in (
         {"learner": LogisticRegression(C=3.0)},
         {"learner": "tree"},
         {"points_are": "consumer"},
     ):
+        caplog.clear()
         with pytest.raises(
-            InvalidParameterError, match=r"'learner, schema or points_are' of run 'r' .* other"
+            InvalidParameterError, match=r"other parameters \(learner, schema or points_are\)"
         ):
             again(**({"learner": LogisticRegression(C=2.0)} | other))
+        assert "noisy votes of" not in caplog.text  # no party was asked
     for other in (
         {"classes": [0, 2]},
         {"epsilon": 3.0},

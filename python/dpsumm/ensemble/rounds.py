@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -25,7 +23,7 @@ from dpsumm.ensemble.updates.messages import PROTOCOL, NoisyMoments
 from dpsumm.ensemble.updates.model import UpdatesModel
 from dpsumm.ensemble.updates.plan import plan_updates
 from dpsumm.ensemble.updates.recipe import RECORDS_PER_OWNER, Recipe
-from dpsumm.ensemble.vote import SETTINGS, Asked, check_listed
+from dpsumm.ensemble.vote import Asked, check_listed, settings_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import Used
@@ -96,12 +94,9 @@ def run_updates(
     for note in told:
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
-        book.hold_to("learn", {"protocol": "updates"})
+        book.hold_to("learn", settings_of("updates", space))
         curator = UpdateCurator(points, terms, recipe, names, ledger=book, seed=asked.seed)
         resumed = curator.resumed
-        schema = "" if space.labelled is None else space.labelled.fingerprint
-        bound = hashlib.sha256(json.dumps([PROTOCOL, schema]).encode()).hexdigest()
-        book.record(SETTINGS, lambda: b"", binding=bound)
         _log.info(
             "run %s: private updates of %d parties, %d classes, %d rounds",
             book.run,

@@ -41,7 +41,7 @@ from dpsumm.report.notes import Note
 _log = logger(__name__)
 
 # Its name in the ledger, where it costs nothing: what errors about it should say.
-SETTINGS = "learner, schema or points_are"
+_SETTINGS = "learner, schema or points_are"
 
 # From the curator and the open ledger to the noisy votes: who carries the messages.
 Exchange = Callable[[VoteCurator, Ledger], NoisyVotes]
@@ -133,6 +133,13 @@ class Asked:
         return terms
 
 
+def settings_of(protocol: str, space: Space, more: Sequence[object] = ()) -> dict[str, str]:
+    """Return the public settings of a run: protocol, and a digest of schema and other facts."""
+    schema = "" if space.labelled is None else space.labelled.fingerprint
+    facts = json.dumps([protocol, schema, *more])
+    return {"protocol": protocol, _SETTINGS: hashlib.sha256(facts.encode()).hexdigest()}
+
+
 def run_vote(
     asked: Asked,
     terms: Terms,
@@ -166,7 +173,7 @@ def run_vote(
     for note in told:
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
-        book.hold_to("learn", {"protocol": "votes"})
+        book.hold_to("learn", settings_of("votes", space, [hidden, learner]))
         _log.info(
             "run %s: noisy votes of %d parties on %d points, %d classes",
             book.run,
@@ -186,10 +193,6 @@ def run_vote(
         )
         before = curator.again()
         votes = exchange(curator, book)
-        schema = "" if space.labelled is None else space.labelled.fingerprint
-        settings = json.dumps([hidden, schema, learner])
-        bound = hashlib.sha256(settings.encode()).hexdigest()
-        book.record(SETTINGS, lambda: b"", binding=bound)
         notes = [*told, *([] if before is None else [_resumed(book)])]
         privacy = LearningPrivacy(
             charges=book.charges(run=book.run),
