@@ -48,7 +48,7 @@ PYTEST := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
 python-test: $(VENV)/.built
 	$(PYTEST) -m "not slow and not deep"
 
-test-deep: $(VENV)/.built  ## Audits, faults and simulations of which `make test` runs witnesses
+test-deep: $(VENV)/.built  ## Audits, faults, simulations and long tests, of which `make test` runs witnesses
 	$(PYTEST) -m "deep and not slow"
 
 test-slow: $(VENV)/.built .venv-ray/.ready  ## What both leave out: all that is marked slow, long searches
