@@ -349,8 +349,9 @@ class Model:
 
         Those of updates have the scale and the class shares that the known noise makes likeliest.
         Those of votes are smoothed shares of the votes, projected on the probability simplex. They
-        are closer to the classes' shares where the votes hardly stand out of their noise, or are
-        less clear than the fit. They show how the parties vote, not how often they are right.
+        are closer to the classes' shares where the votes hardly stand out of their noise, and where
+        the fit is clearer than the votes. They show how the parties vote, not how often they are
+        right.
         """
         return self.certainty.of(self._chances(points))
 
