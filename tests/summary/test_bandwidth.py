@@ -11,22 +11,31 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.papers import Auction
 from dpsumm.summary.kernel import median_squared_distance
 
+AGE_COST = "'age': (0, 100), 'cost': (0, 100)"
+
 
 class Unread(pl.DataFrame):
-    """A frame that fails when it is read."""
+    """A frame that fails when more of it is read than names and types."""
 
     def __getattribute__(self, name):
-        raise AssertionError("data were read")
+        if name in ("schema", "collect_schema", "columns", "dtypes", "_df", "__class__"):
+            return super().__getattribute__(name)
+        raise AssertionError(f"data were read: {name}")
 
 
 @pytest.mark.parametrize("protocol", [None, Offers(), Auction()])
 def test_without_a_public_bandwidth_nothing_is_read_and_both_ways_out_are_told(protocol):
-    with pytest.raises(InvalidParameterError) as caught:
-        dpsumm.summarize({"a": Unread()}, Unread(), size=4, protocol=protocol)
-    told = str(caught.value)
-    line = re.search(r"schema=(\{.*?\})", told).group(1)
-    assert line == "{'x0': (0, 100), ...}"
-    assert "kernel=RBF(gamma)" in told
+    named = Unread({"age": [1], "text": ["a"], "cost": [2.0]})
+    for target, columns in (
+        (Unread(), "'x0': (0, 100)"),
+        (named, AGE_COST),
+        ((named, [0]), AGE_COST),
+    ):
+        with pytest.raises(InvalidParameterError) as caught:
+            dpsumm.summarize({"a": Unread()}, target, size=4, protocol=protocol)
+        told = str(caught.value)
+        assert re.search(r"schema=\{(.*?), ...\}", told).group(1) == columns
+        assert "kernel=RBF(gamma)" in told
 
 
 def test_a_column_without_bounds_is_named(rng, tmp_path):

@@ -302,6 +302,16 @@ def is_frame(source: Any) -> bool:
     return isinstance(made, (nw.DataFrame, nw.LazyFrame))
 
 
+def numeric_names(source: Any) -> list[str]:
+    """Return the names of a data frame's columns of numbers, and none for other sources."""
+    import narwhals as nw
+
+    made: Any = nw.from_native(source, pass_through=True, eager_only=True)
+    if not isinstance(made, nw.DataFrame):
+        return []
+    return [str(name) for name, dtype in made.schema.items() if dtype.is_numeric()]
+
+
 def frame_of(source: Any, where: str, *, are_fields: bool = False) -> Frame:
     """Return a data frame of any library, lazy or not, whose column names are distinct texts."""
     import narwhals as nw

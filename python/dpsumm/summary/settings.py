@@ -61,7 +61,7 @@ def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema)
     }
 
 
-def check_kernel(kernel: RBF | None, protocol: Protocol, names: Sequence[str] = ("x0",)) -> None:
+def check_kernel(kernel: RBF | None, protocol: Protocol, names: Sequence[str]) -> None:
     """Refuse a wrong kernel, or a missing one if no public fact gives one.
 
     Parameters

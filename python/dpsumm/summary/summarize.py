@@ -145,6 +145,7 @@ def summarize(
     (True, 0.0)
     """
     from dpsumm.basics.checks import plain
+    from dpsumm.data.frame import numeric_names
     from dpsumm.data.inputs import read_inputs
     from dpsumm.data.short import schema_of
     from dpsumm.errors import InvalidParameterError
@@ -165,7 +166,8 @@ def summarize(
     embedding = kernel if isinstance(kernel, Embedding) else None
     kernel = RBF(0.5) if isinstance(kernel, Embedding) else kernel
     if schema is None:
-        check_kernel(kernel, protocol)
+        points = target[0] if isinstance(target, tuple) and target else target
+        check_kernel(kernel, protocol, numeric_names(points) or ["x0"])
     tables, goal = read_inputs(
         owners,
         target,
