@@ -103,3 +103,16 @@ def test_a_hint_names_a_few_of_many_columns():
     said = str(Hint("constant", tuple(f"x{i}" for i in range(14))))
     assert said.startswith("x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 2 more: all")
     assert str(Hint("copies")).startswith("all columns: ")
+
+
+def test_data_that_a_run_refuses_as_a_whole_are_not_accepted():
+    schema = Schema([Column("x", bounds=(0, 9), when_missing="drop"), Column("y", bounds=(0, 9))])
+    some = check(pl.DataFrame({"x": [1.0, None], "y": [1.0, 2.0]}), schema)
+    assert some.accepted
+    assert some.usable is not None
+    assert some.usable.rows.tolist() == [0]
+    none = check(pl.DataFrame({"x": [None, None], "y": [1.0, 2.0]}), schema)
+    assert [one.refused for one in none.columns] == [(), ()]
+    assert not none.accepted
+    assert none.usable is None
+    assert "A run would refuse the data: 'data': no row is complete" in str(none)

@@ -24,13 +24,14 @@ from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml
-from dpsumm.data.table import WAY_OUT, read_table
+from dpsumm.data.table import WAY_OUT, encoded
 from dpsumm.data.words import Format
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.summary.guards import check_target
 
 if TYPE_CHECKING:
     from dpsumm.data.check import Found
+    from dpsumm.data.extract import Extract
 
 app = typer.Typer(no_args_is_help=True)
 File = Annotated[Path, typer.Argument()]
@@ -158,9 +159,12 @@ def check_command(
             )
         raise
     found = checked.columns
-    refusal = _refusal(file, wanted, form, target=target) if checked.accepted else ""
+    usable, refusal, left_out = checked.usable, checked.refusal, None
+    if usable is not None and target:
+        refusal = _refusal_of(usable)
+    elif usable is not None and classes is not None:
+        left_out = _left_out(usable, classes)
     accepted = checked.accepted and not refusal
-    left_out = None if classes is None or not accepted else _left_out(file, wanted, form, classes)
     console.say(f"schema {public.fingerprint}: the same at every party of a run")
     console.say(f"{checked.rows:,} rows. These counts are private: for you, not for other parties.")
     numbers = ("missing", "clipped", "unknown", "unreadable")
@@ -196,22 +200,19 @@ def check_command(
         raise typer.Exit(1)
 
 
-def _left_out(file: Path, schema: Schema, form: Format, classes: str) -> tuple[int, int]:
-    """Return how many rows of a file have a label in none of the classes, and how many it has."""
+def _left_out(usable: Extract, classes: str) -> tuple[int, int]:
+    """Return how many rows have a label in none of the classes, and how many there are."""
     from dpsumm.ensemble.terms import classes_of
 
-    table = read_table(form.of(file), name="data", schema=schema)
-    assert table.labels is not None
-    places = places_of(table.labels, classes_of(classes))
+    assert usable.labels is not None
+    places = places_of(usable.labels, classes_of(classes))
     return int((places < 0).sum()), len(places)
 
 
-def _refusal(file: Path, schema: Schema, form: Format, *, target: bool) -> str:
-    """Return why a run would refuse a file whose values it accepts. Empty if it would not."""
+def _refusal_of(target: Extract) -> str:
+    """Return why a run would refuse these records as a target's. Empty if it would not."""
     try:
-        table = read_table(form.of(file), name="data", schema=schema)
-        if target:
-            check_target(table)
+        check_target(encoded(target))
     except InvalidDataError as error:
         return str(error)
     return ""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dpsumm.basics.checks import largest
 from dpsumm.data.column import Column
-from dpsumm.data.extract import Extract, Source, Wanted
+from dpsumm.data.extract import Extract, Source, Wanted, where_of
 from dpsumm.data.frame import Cells, Frame, frame_of
 from dpsumm.data.kinds.category import Category
 from dpsumm.data.kinds.date import Date
@@ -21,6 +21,8 @@ from dpsumm.data.kinds.label import Label
 from dpsumm.data.kinds.number import Number
 from dpsumm.data.lint import FEWEST_ROWS, Hint, hints, identifies, mark_of
 from dpsumm.data.schema import Schema
+from dpsumm.data.table import usable_rows
+from dpsumm.errors import InvalidDataError
 
 WARNING = """\
 The sample must be PUBLIC. Bounds and categories below were read from it: read from private data,
@@ -100,20 +102,28 @@ class Checked:
         What the schema meets in each column.
     hints
         Questions about columns that look like mistakes.
+    refusal
+        Why a run would refuse the data, though it takes each column. Empty if it would not.
+    usable
+        The rows that a run uses. None if it refuses the data.
     """
 
     rows: int
     columns: tuple[Found, ...]
     hints: tuple[Hint, ...]
+    refusal: str = ""
+    usable: Extract | None = field(default=None, repr=False, compare=False)
 
     @property
     def accepted(self) -> bool:
-        """Whether a run takes all columns."""
-        return not any(one.refused for one in self.columns)
+        """Whether a run takes the data."""
+        return not self.refusal and not any(one.refused for one in self.columns)
 
     def __str__(self) -> str:
         first = f"{self.rows:,} rows. These counts are for you, not for other parties."
-        return "\n".join([first, *map(str, self.columns), *(f"Look at {x}" for x in self.hints)])
+        refused = [f"A run would refuse the data: {self.refusal}"] * bool(self.refusal)
+        hints = (f"Look at {x}" for x in self.hints)
+        return "\n".join([first, *map(str, self.columns), *refused, *hints])
 
 
 def check(source: Source, schema: Schema) -> Checked:
@@ -127,7 +137,13 @@ def check(source: Source, schema: Schema) -> Checked:
         else _found_beside(column, extract)
         for column in schema.columns
     ]
-    return Checked(len(extract), tuple(found), tuple(hints(extract)))
+    checked = Checked(len(extract), tuple(found), tuple(hints(extract)))
+    if not checked.accepted:
+        return checked
+    try:
+        return replace(checked, usable=usable_rows(extract, where_of(source, "data")))
+    except InvalidDataError as error:
+        return replace(checked, refusal=str(error))
 
 
 def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
@@ -145,6 +161,7 @@ def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
 
 
 def _found(column: Column, codes: Any, unreadable: int) -> Found:
+    codes = np.ascontiguousarray(codes)  # which are read more than once
     missing = int(np.isnan(codes).sum()) - unreadable
     refuses_missing = missing > 0 and column.when_missing is WhenMissing.REFUSE
     refused = (

@@ -90,11 +90,10 @@ class Hint:
 
 def hints(extract: Extract) -> list[Hint]:
     """Return what looks strange in a party's records, column by column."""
-    values = np.array(extract.codes, np.float64).T
-    if len(values) < FEWEST_ROWS:
+    if len(extract) < FEWEST_ROWS:
         return []
-    some = _some(len(values))
-    values, columns = values[some], extract.schema.kernel
+    some = _some(len(extract))
+    values, columns = extract.values[some].astype(np.float64), extract.schema.kernel
     found = of_columns(columns, values)
     if extract.labels is not None:
         absent = extract.unlabelled

@@ -188,10 +188,10 @@ def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["mi
         labels = extract.labels.astype(object)
         labels[extract.unlabelled] = None
         extract = replace(extract, labels=labels, unlabelled=None)
-    return _checked(extract, where, DROP if wanted.schema is None else missing)
+    return usable_rows(extract, where, DROP if wanted.schema is None else missing)
 
 
-def _checked(extract: Extract, where: str, remedy: str) -> Extract:
+def usable_rows(extract: Extract, where: str, remedy: str = WAY_OUT["missing"]) -> Extract:
     """Return the extract's usable rows. Drop or refuse missing values, refuse senseless ones.
 
     `remedy` says what to do about missing values.
