@@ -1,4 +1,4 @@
-"""Parquet files are read block by block: a value becomes the same wherever blocks end."""
+"""Files are read block by block: a value becomes the same wherever blocks end."""
 
 from datetime import date
 from decimal import Decimal
@@ -8,10 +8,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpsumm import Column, Schema
-from dpsumm.data import read_file
+from dpsumm.data import read_file, text_file
 from dpsumm.data.extract import Wanted
+from dpsumm.data.file import File, FileFormat
 from dpsumm.errors import InvalidDataError
 
 MISSING = {"when_missing": "encode", "missing": ("-9",)}
@@ -110,3 +113,87 @@ def test_no_column_of_the_kernel_is_ever_there_as_a_whole(monkeypatch, tmp_path)
     found = Wanted(schema=schema).extract(path, "north")
     assert sizes == [16] * 6 + [4]
     np.testing.assert_array_equal(found.values[:, 0], np.arange(100))
+
+
+FIELDS = st.sampled_from(
+    [
+        "1",
+        " 2.5 ",
+        "-9",
+        "",
+        "red",
+        "x y",
+        "\ufeff",
+        "\ufeffred",
+        "'=1",
+        "'",
+        "\r",
+        '"',
+        '"a;b"',
+        "ä",
+    ]
+)
+TEXTS = Schema(
+    [
+        Column("x0", "ignore"),
+        Column("x1", bounds=(0, 9), missing=("-9",), when_missing="encode"),
+        Column("x2", categories=("red", "ä"), other="else", when_missing="encode"),
+    ]
+)
+
+
+@given(
+    rows=st.lists(st.lists(FIELDS, min_size=3, max_size=3), min_size=1, max_size=9),
+    odd=st.sampled_from(["", "\n", "1;2\n", "1;2;3;4\n", ";;\n", "1;2;NO UTF-8\n"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    last=st.booleans(),
+    piece=st.integers(1, 30),
+    decimal=st.sampled_from(".,"),
+)
+def test_every_field_is_the_same_wherever_pieces_end(
+    tmp_path_factory, rows, odd, end, last, piece, decimal
+):
+    path = tmp_path_factory.mktemp("pieces") / "north.csv"
+    text = end.join([";".join(row) for row in rows] + [odd] * bool(odd)) + end * last
+    path.write_bytes(text.encode().replace(b"NO UTF-8", b"\xff"))
+    file = File(path, FileFormat(header=False, separator=";", decimal=decimal))
+    whole = outcome(file, TEXTS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_file, "PIECE", piece)
+        assert outcome(file, TEXTS) == whole
+
+
+def test_a_large_file_of_text_is_parsed_in_pieces_and_typed_as_a_whole(monkeypatch, tmp_path):
+    path = tmp_path / "north.csv"
+    path.write_text("a,b\n" + "".join(f"{i},{'x' if i % 2 else 'y'}\n" for i in range(100)))
+    monkeypatch.setattr(text_file, "PIECE", 64)
+    sizes = []
+    read = type(SCHEMA.columns[0].how).read
+
+    def listening(self, cells):
+        sizes.append(len(cells))
+        return read(self, cells)
+
+    monkeypatch.setattr(type(SCHEMA.columns[0].how), "read", listening)
+    schema = Schema([Column("a", bounds=(0, 100)), Column("b", categories=("x", "y"))])
+    found = Wanted(schema=schema).extract(path, "north")
+    assert len(sizes) > 5
+    assert sum(sizes) == 100
+    np.testing.assert_array_equal(found.values[:, 0], np.arange(100))
+    cells = Wanted().frame(path, "north", typed=True).take(["a", "b"])
+    assert cells["a"].items == list(range(100))
+
+
+@pytest.mark.parametrize("rows", [["a;1", "\ufeffb;2"], ["a", "", "b"], ["a", "b", "", ""]])
+@pytest.mark.parametrize("piece", [1, 2, 3])
+def test_a_mark_of_byte_order_and_blank_lines_mean_the_same_in_pieces(
+    rows, piece, monkeypatch, tmp_path
+):
+    path = tmp_path / "north.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    columns = [Column("x0", categories=("a", "b"), other="c", when_missing="encode")]
+    schema = Schema([*columns, Column("x1", bounds=(0, 9))][: 1 + rows[0].count(";")])
+    file = File(path, FileFormat(header=False, separator=";"))
+    whole = outcome(file, schema)
+    monkeypatch.setattr(text_file, "PIECE", piece)
+    assert outcome(file, schema) == whole

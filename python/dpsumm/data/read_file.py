@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from dpsumm.data.file import FileFormat
 from dpsumm.data.frame import Cells, Coded, Each, Frame, check_names, frame_of
 from dpsumm.data.guard import check_workbook, guarded, import_polars, import_pyarrow, read_batches
 from dpsumm.data.query import read_query
-from dpsumm.data.text_file import named_texts, read_csv
+from dpsumm.data.text_file import Texts, named_texts
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def read_file(
                 f"Write the column names into its first row and leave `header=False` or "
                 f"`names=...` out, or save it as CSV"
             )
-        frame = guarded(lambda: read_sheet(path, where), where, "Excel")
+        rows: Iterable[pl.DataFrame] = [guarded(lambda: read_sheet(path, where), where, "Excel")]
     else:
-        frame = read_csv(path, file_format, where)
-    return frame_of(named_texts(frame, file_format, where, missing, typed), where, are_fields=True)
+        rows = Texts(path, file_format, where)
+    return named_texts(rows, file_format, where, missing, typed)
 
 
 def _read_parquet(path: Path, where: str) -> Frame:

@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dpsumm.basics.checks import counted
 from dpsumm.basics.names import from_cell
 from dpsumm.data.file import FileFormat, name_of
-from dpsumm.data.guard import guarded, import_polars, read_text_file
+from dpsumm.data.frame import Cells, Each, Frame, check_names
+from dpsumm.data.guard import check_cells, guarded, import_polars, read_text_file
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
     import polars as pl
 
+# Bytes of a piece of a large file, to the next end of a line, and rows of one in memory.
+PIECE, ROWS = 1 << 23, 65_536
 SEPARATORS = (";", "\t", "|", ",")
 _SEPARATED = (
     "there is one column only, and its name has {0!r} in it. Does that separate its fields? Give "
@@ -35,37 +41,76 @@ _WITH_COMMA = r"^[+-]?[0-9]+(?:\.[0-9]{3})*(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
-    """Return all fields of a CSV file as text, the header row included. See `named_texts`."""
-    polars = import_polars()
+class Texts:
+    """All fields of a CSV file as text, the header row included, some rows at a time.
 
-    raw = guarded(lambda: read_text_file(path, file_format.separator, where), where, "CSV")
-    _check_text(raw, where)
-    data = as_utf8(raw, file_format.encoding, where)
+    Lines alone tell the rows if no field is quoted and all lines have as many separators. Then a
+    large file is parsed in pieces, and its fields are never there as a whole.
+    """
 
-    def parse() -> pl.DataFrame:
-        if _has_stray_quote(data, file_format.separator):
-            raise ValueError("a quote inside a field")
-        # Everything as text, the header row included: polars would otherwise rename duplicate
-        # columns and guess types from the first rows only.
-        frame: pl.DataFrame = polars.read_csv(
-            data, has_header=False, infer_schema=False, separator=file_format.separator
-        )
+    def __init__(self, path: Path, file_format: FileFormat, where: str) -> None:
+        raw = guarded(lambda: read_text_file(path, file_format.separator, where), where, "CSV")
+        _check_text(raw, where)
+        self._format, self._where = file_format, where
+        data = as_utf8(raw, file_format.encoding, where)
+        self._ends = _ends(data, file_format.separator)
+        self._kept = data if self._ends else self._rows(data)
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        if not isinstance(self._kept, bytes):
+            yield from self._kept.iter_slices(ROWS)
+            return
+        for start, end in pairwise([0, *self._ends]):
+            yield self._rows(self._kept[start:end])
+
+    def _rows(self, data: bytes) -> pl.DataFrame:
+        polars, where = import_polars(), self._where
+        mark = self._format.separator
+
+        def parse() -> pl.DataFrame:
+            check_cells(data.count(mark.encode()) + data.count(b"\n"), where)
+            if _has_stray_quote(data, mark):
+                raise ValueError("a quote inside a field")
+            # Everything as text, the header row included: polars would otherwise rename duplicate
+            # columns and guess types from the first rows only.
+            frame: pl.DataFrame = polars.read_csv(
+                data, has_header=False, infer_schema=False, separator=mark
+            )
+            return frame
+
+        try:
+            frame = guarded(parse, where, "CSV")
+        except InvalidDataError:
+            check_encoding(data, "utf-8", where)  # the likeliest reason, if it is one
+            raise
+        if frame[:, -1].null_count():
+            # polars pads short rows, and a padded row ends in a null: count the fields exactly.
+            frame = frame.head(_count_rows(data, frame.shape, self._format, where))
+        if re.search(_QUOTED, data):
+            quoted = [series for series in frame if series.str.starts_with("'").any()]
+            frame = frame.with_columns(one.map_elements(from_cell, polars.String) for one in quoted)
         return frame
 
-    try:
-        frame = guarded(parse, where, "CSV")
-    except InvalidDataError:
-        check_encoding(data, "utf-8", where)  # the likeliest reason, if it is one
-        raise
-    if frame[:, -1].null_count():
-        # polars pads short rows, and a padded row ends in a null: count the fields exactly.
-        frame = frame.head(_count_rows(data, frame.shape, file_format, where))
-    if re.search(_QUOTED, data):
-        quoted = [series for series in frame if series.str.starts_with("'").any()]
-        polars = import_polars()
-        frame = frame.with_columns(one.map_elements(from_cell, polars.String) for one in quoted)
-    return frame
+
+def _ends(data: bytes, separator: str) -> list[int]:
+    """Return where pieces of whole rows end, or nothing if lines alone do not tell the rows."""
+    mark = separator.encode()
+    # A reader drops a byte order mark from the start of what it gets.
+    if len(data) < 2 * PIECE or b'"' in data or codecs.BOM_UTF8 in data:
+        return []
+    found, width = [0], None
+    while (start := found[-1]) < len(data):
+        end = data.find(b"\n", start + PIECE) + 1 or len(data)
+        piece = np.frombuffer(data, np.uint8, end - start, start)
+        lines = np.flatnonzero(piece == ord("\n"))
+        if piece[-1] != ord("\n"):
+            lines = np.append(lines, len(piece))
+        marks = np.diff(np.searchsorted(np.flatnonzero(piece == mark[0]), lines), prepend=0)
+        width = marks[0] if width is None else width
+        if (marks != width).any():
+            return []
+        found.append(end)
+    return found[1:]
 
 
 def _check_text(data: bytes, where: str) -> None:
@@ -88,29 +133,49 @@ def _check_text(data: bytes, where: str) -> None:
 
 
 def named_texts(
-    frame: pl.DataFrame,
+    rows: Iterable[pl.DataFrame],
     file_format: FileFormat,
     where: str,
     missing: Sequence[str],
     typed: bool,
-) -> pl.DataFrame:
-    """Return rows of text as `read_file` does. The first may be the header."""
+) -> Frame:
+    """Return rows of text as `read_file` does, some at a time. The first may be the header."""
+    import narwhals as nw
+
     polars = import_polars()
-    if not frame.height:
+    first = next(iter(rows), None)
+    if first is None or not first.height:
         raise InvalidDataError(f"{where}: the file is empty")
-    names = _column_names(frame, file_format, where)
-    if file_format.header and file_format.names is None:
-        frame = frame.slice(1)
-    frame.columns = list(names)
-    texts = []
-    for name in names:
+    names = _column_names(first, file_format, where)
+    check_names(names, where)
+    header = file_format.header and file_format.names is None
+
+    def field(name: str) -> pl.Expr:
         text = polars.col(name).str.strip_chars()
         if file_format.decimal == ",":
             text = with_points(text)
         there = ~text.is_in(["", *missing]) if missing else text != ""
-        texts.append(polars.when(there).then(text).alias(name))
-    frame = frame.with_columns(texts)
-    return frame.with_columns(map(as_number, frame)) if typed else frame
+        made: pl.Expr = polars.when(there).then(text).alias(name)
+        return made
+
+    def cells(some: pl.DataFrame) -> dict[str, Cells]:
+        every = {one.name: nw.from_native(one, series_only=True) for one in some}
+        return {name: Cells(one, are_fields=True) for name, one in every.items()}
+
+    def take(
+        whole: Sequence[str], blockwise: Sequence[str] = (), each: Each | None = None
+    ) -> Mapping[str, Cells]:
+        kept = []
+        for i, frame in enumerate(rows):
+            some = frame.rename(dict(zip(frame.columns, names, strict=True)))
+            some = some.slice(int(header and not i)).select(map(field, (*blockwise, *whole)))
+            if each is not None:
+                each(cells(some.select(blockwise)))
+            kept.append(some.select(whole))
+        made = polars.concat(kept)
+        return cells(made.with_columns(map(as_number, made)) if typed else made)
+
+    return Frame(names, take, "polars")
 
 
 def as_number(column: pl.Series) -> pl.Series:
