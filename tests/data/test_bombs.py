@@ -124,7 +124,7 @@ def quoted_columns(path):
 def packed_csv(path):
     with gzip.open(path, "wb", 1) as file:
         file.write(b"x\n")
-        for _ in range(150):
+        for _ in range(400):
             file.write(b"1\n" * 2**19)
 
 

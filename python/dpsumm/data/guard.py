@@ -22,7 +22,7 @@ T = TypeVar("T")
 #: Most columns of a file: each costs a reader some 10 kB, whatever is in it.
 MOST_COLUMNS = 10_000
 # A cell of text takes a view of 16 bytes, which is made anew in several steps, and its letters.
-_CELL = 64
+CELL = 64
 _BLOCK = 1 << 20
 _TEXTS = ("string", "binary", "large_string", "large_binary")
 _PLACE = re.compile("([A-Z]{1,3})([1-9][0-9]{0,6})")
@@ -98,11 +98,6 @@ def check_memory(needed: int, where: str) -> None:
         )
 
 
-def check_cells(n: int, where: str) -> None:
-    """Refuse more fields of text than there is memory for."""
-    check_memory(_CELL * n, where)
-
-
 def check_columns(n: int, where: str) -> None:
     """Refuse a file of more than `MOST_COLUMNS` columns."""
     if n > MOST_COLUMNS:
@@ -172,7 +167,7 @@ def check_workbook(path: Path, where: str) -> None:
                     if part.filename.casefold().endswith((".xml", ".rels")):
                         cells.parser.Parse(block)
             check_columns(cells.columns, where)
-            check_memory(_CELL * cells.rows * cells.columns + 4 * cells.letters, where)
+            check_memory(CELL * cells.rows * cells.columns + 4 * cells.letters, where)
 
 
 def _holds_shared(part: zipfile.ZipInfo) -> bool:

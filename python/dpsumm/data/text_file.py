@@ -20,12 +20,14 @@ from dpsumm.basics.checks import counted
 from dpsumm.basics.names import from_cell
 from dpsumm.data.file import FileFormat, name_of
 from dpsumm.data.frame import Cells, Each, Frame, check_names
-from dpsumm.data.guard import check_cells, guarded, import_polars, read_text_file
+from dpsumm.data.guard import CELL, check_memory, guarded, import_polars, read_text_file
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
     import polars as pl
 
+# Bytes of a field's number, which is there twice while those of all pieces are joined.
+_NUMBER = 16
 # Bytes of a piece of a large file, to the next end of a line, and rows of one in memory.
 PIECE, ROWS = 1 << 23, 65_536
 SEPARATORS = (";", "\t", "|", ",")
@@ -54,6 +56,8 @@ class Texts:
         self._format, self._where = file_format, where
         data = as_utf8(raw, file_format.encoding, where)
         self._ends = _ends(data, file_format.separator)
+        if self._ends:
+            check_memory(_NUMBER * _n_fields(data, file_format.separator), where)
         self._kept = data if self._ends else self._rows(data)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
@@ -68,7 +72,7 @@ class Texts:
         mark = self._format.separator
 
         def parse() -> pl.DataFrame:
-            check_cells(data.count(mark.encode()) + data.count(b"\n"), where)
+            check_memory(CELL * _n_fields(data, mark), where)
             if _has_stray_quote(data, mark):
                 raise ValueError("a quote inside a field")
             # Everything as text, the header row included: polars would otherwise rename duplicate
@@ -90,6 +94,10 @@ class Texts:
             quoted = [series for series in frame if series.str.starts_with("'").any()]
             frame = frame.with_columns(one.map_elements(from_cell, polars.String) for one in quoted)
         return frame
+
+
+def _n_fields(data: bytes, separator: str) -> int:
+    return data.count(separator.encode()) + data.count(b"\n")
 
 
 def _ends(data: bytes, separator: str) -> list[int]:
