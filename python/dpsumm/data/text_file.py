@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -158,30 +158,32 @@ def named_texts(
     check_names(names, where)
     header = file_format.header and file_format.names is None
 
-    def field(name: str) -> pl.Expr:
-        text = polars.col(name).str.strip_chars()
+    def field(column: str, name: str) -> pl.Expr:
+        text = polars.col(column).str.strip_chars()
         if file_format.decimal == ",":
             text = with_points(text)
         there = ~text.is_in(["", *missing]) if missing else text != ""
         made: pl.Expr = polars.when(there).then(text).alias(name)
         return made
 
-    def cells(some: pl.DataFrame) -> dict[str, Cells]:
-        every = {one.name: nw.from_native(one, series_only=True) for one in some}
-        return {name: Cells(one, are_fields=True) for name, one in every.items()}
+    def cells(some: pl.DataFrame, wanted: Sequence[str]) -> dict[str, Cells]:
+        frame = nw.from_native(some, eager_only=True)
+        return {name: Cells(frame.get_column(name), are_fields=True) for name in wanted}
 
     def take(
         whole: Sequence[str], blockwise: Sequence[str] = (), each: Each | None = None
-    ) -> Mapping[str, Cells]:
-        kept = []
+    ) -> dict[str, Cells]:
+        kept: dict[str, list[pl.Series]] = {name: [] for name in whole}
         for i, frame in enumerate(rows):
-            some = frame.rename(dict(zip(frame.columns, names, strict=True)))
-            some = some.slice(int(header and not i)).select(map(field, (*blockwise, *whole)))
+            given = dict(zip(names, frame.columns, strict=True))
+            fields = [field(given[name], name) for name in (*blockwise, *whole)]
+            some = frame.slice(int(header and not i)).select(fields)
             if each is not None:
-                each(cells(some.select(blockwise)))
-            kept.append(some.select(whole))
-        made = polars.concat(kept)
-        return cells(made.with_columns(map(as_number, made)) if typed else made)
+                each(cells(some, blockwise))
+            for name in whole:
+                kept[name].append(some[name])
+        made = polars.DataFrame([polars.concat(parts) for parts in kept.values()])
+        return cells(made.with_columns(map(as_number, made)) if typed else made, whole)
 
     return Frame(names, take, "polars")
 
