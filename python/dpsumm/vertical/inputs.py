@@ -110,7 +110,10 @@ def _encoded(extract: Extract, levels: Sequence[Counted | Drawn]) -> NDArray[np.
 
 def _texts(extract: Extract, place: int, name: str, ids: str) -> list[str]:
     """Return identifiers as texts, each by itself. See `identifier`."""
-    texts = [identifier(item) for item in extract.carried[place].tolist()]
+    column = extract.carried[place]
+    # What `identifier` gives for integers.
+    text = str if column.dtype.kind in "iu" else identifier
+    texts = list(map(text, column.tolist()))
     if not all(texts):
         raise InvalidDataError(
             f"{name!r}: column {ids!r} has missing identifiers, or numbers that a float may "
