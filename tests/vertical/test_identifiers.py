@@ -45,7 +45,7 @@ def test_a_rounded_number_is_none():
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=9, unique=True))
 def test_a_column_of_integers_has_the_texts_of_its_items(numbers):
-    schema = Schema([Column("x", categories=("a",)), Column("id", "ignore")])
+    schema = Schema([Column("x", categories=("a", "b")), Column("id", "ignore")])
     levels = public_levels({"north": schema}, None, "id")["north"]
     data = pl.DataFrame({"x": ["a"] * len(numbers), "id": np.array(numbers, np.int64)})
     held = read_held(data, "north", schema, levels, "id")
