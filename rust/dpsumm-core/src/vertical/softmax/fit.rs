@@ -11,6 +11,8 @@ use crate::simd::{Hot, dispatch};
 
 /// Added to each curvature, so that no coordinate is scaled without bound.
 const LEAST: f64 = 1e-7;
+/// Classes go by so many at once. Those that fill up have no share.
+const LANES: usize = 8;
 
 /// What is fitted to; each is `(W, classes)`, W the sum of the sizes.
 #[derive(Debug, Clone, Copy)]
@@ -49,18 +51,28 @@ pub fn fit(
     let firsts = codes.firsts();
     let scale = scales(&codes, &firsts, wanted.ridges, start);
     let each = 1.0 / rows as f64;
+    let lanes = if k == 2 { 2 } else { k.next_multiple_of(LANES) };
+    let mut filled = start.clone();
+    filled.resize(lanes, f64::NEG_INFINITY);
     let value = |at: &[f64]| {
         let weights: Vec<f64> = at.iter().zip(&scale).map(|(x, s)| x * s).collect();
+        let mut padded = vec![0.0; width * lanes];
+        let rows = padded.chunks_exact_mut(lanes).zip(weights.chunks_exact(k));
+        rows.for_each(|(to, from)| to[..k].copy_from_slice(from));
         let parts: Vec<(f64, Vec<f64>)> = codes
             .codes
             .par_chunks(CHUNK * firsts.len())
-            .map(|codes| dispatch(Chunk { codes, firsts: &firsts, weights: &weights, start }))
+            .map(|codes| {
+                dispatch(Chunk { codes, firsts: &firsts, weights: &padded, start: &filled })
+            })
             .collect();
         let mut slope = vec![0.0; weights.len()];
         let mut loss = 0.0;
         for (part, found) in &parts {
             loss += part;
-            slope.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
+            for (slope, found) in slope.chunks_exact_mut(k).zip(found.chunks_exact(lanes)) {
+                slope.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
+            }
         }
         loss *= each;
         for (i, g) in slope.iter_mut().enumerate() {
@@ -101,9 +113,10 @@ impl Hot for Chunk<'_> {
 
     #[inline(always)]
     fn run(self) -> (f64, Vec<f64>) {
-        // Loops of a known length are unrolled; most labels have two classes.
+        // Loops of a known length are unrolled.
         match self.start.len() {
             2 => self.sums(2),
+            8 => self.sums(8),
             k => self.sums(k),
         }
     }
