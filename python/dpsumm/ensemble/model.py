@@ -99,18 +99,21 @@ class Model:
         return strength_of(self._consumer.points, self.votes)
 
     @cached_property
+    def _public(self) -> NDArray[np.float64]:
+        """The student's probabilities for the public points, (N, K)."""
+        return self._used.fitted.chances(self._consumer.points)
+
+    @cached_property
     def certainty(self) -> Certainty:
         """How sure the probabilities may be, given the noise."""
         if not isinstance(self.votes, NoisyVotes):  # updates, whose scale is chosen already
             return FULL
-        chances = self._used.fitted.chances(self._consumer.points)
-        return certainty_of(self.votes, chances, self.strength.certainty)
+        return certainty_of(self.votes, self._public, self.strength.certainty)
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
         """Place among `classes_` of each public point's most probable class, (N,)."""
-        chances = self._used.fitted.chances(self._consumer.points)
-        return np.asarray(chances.argmax(1), dtype=np.int64)
+        return np.asarray(self._public.argmax(1), dtype=np.int64)
 
     @property
     def accuracy(self) -> float | None:
@@ -190,8 +193,7 @@ class Model:
         It has the columns ``prediction`` and, with the probability of each class, ``p_<label>``.
         Rows are in the order of the points. Predictions reveal something of their points.
         """
-        chances = self._used.fitted.chances(self._consumer.points)
-        return predictions(self.classes_, self.certainty.of(chances))
+        return predictions(self.classes_, self.certainty.of(self._public))
 
     def save_predictions(self, path: str | os.PathLike[str]) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix, whole or not at all.
