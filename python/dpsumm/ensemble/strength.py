@@ -61,7 +61,7 @@ class Strength:
 
     @property
     def certainty(self) -> float:
-        """Part of the probabilities' distance from the classes' shares that is kept, 0 to 1.
+        """Part of a fit's certainty that the votes' noise leaves it, 0 to 1.
 
         Half of it where the noise is three times the signal, chosen on public data.
         """

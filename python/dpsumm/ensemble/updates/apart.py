@@ -9,7 +9,6 @@ costs no more than they do.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,15 +78,16 @@ class Apart:
 
     def pays(self, left: int, sd: float) -> bool:
         """Return whether enough rounds are left, and the noise of an entry tells enough."""
-        return left >= LEAST_ROUNDS + 2 and self._noise(sd**2) <= _LOUD
+        return left >= LEAST_ROUNDS + 2 and self._noise * sd**2 <= _LOUD
 
     def skip(self) -> None:
         """Do without the two rounds: the records' middle is taken to be that of the points."""
         self.known = True
 
-    def _noise(self, variance: Any) -> Any:
-        """Return the variance of a middle by that of the entries of both rounds."""
-        return 2 * variance / (1 - 1 / self._shape[1])
+    @property
+    def _noise(self) -> float:
+        """Variance of an entry of the middle, in that of an entry of a round."""
+        return 2 / (1 - 1 / self._shape[1])
 
     def take(self, seen: Array, variance: Array) -> None:
         """Learn from a round's moments, whose noise has variances (m + 1,)."""
@@ -97,7 +97,7 @@ class Apart:
         k = self._shape[1]
         between = np.eye(k)[0] - 1 / k
         middle = (self._even - seen) @ between / (between @ between)
-        noise = self._noise(variance)
+        noise = self._noise * variance
         # What is more than noise, as if all features had as much of it.
         signal = max(float(np.average(middle**2 - noise, weights=noise**-2)), 0.0)
         self.middle = middle * signal / (signal + noise)
