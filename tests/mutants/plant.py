@@ -68,7 +68,7 @@ TESTS = {
     ],
     "mwem": ["tests/papers/test_mwem_release.py"],
     "reading": [*(f"tests/data/test_{x}.py" for x in ("distinct", "labels")), "tests/data"],
-    "training": ["tests/ensemble/test_learn.py"],
+    "training": ["tests/ensemble/test_training.py"],
     "file": ["tests/privacy/test_chain.py"],
     "requests": ["tests/papers/test_requests.py"],
     "silos": ["tests/vertical/test_synthesis_silos.py"],
