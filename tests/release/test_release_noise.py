@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mpmath import mp
-from paths import DELTA, PATHS, delta_of
+from path import DELTA, delta_of
+from paths import PATHS
 from residuals import FALSE_ALARM, faults
 from scipy import stats
 
