@@ -11,7 +11,8 @@ use crate::simd::{Hot, dispatch};
 
 /// Added to each curvature, so that no coordinate is scaled without bound.
 const LEAST: f64 = 1e-7;
-/// Classes go by so many at once. Those that fill up have no share.
+/// Fewer classes are filled up to so many, which go at once. Those that fill up have no share. More
+/// would gain nothing: filled up, they were as slow or slower.
 const LANES: usize = 8;
 
 /// What is fitted to; each is `(W, classes)`, W the sum of the sizes.
@@ -51,7 +52,7 @@ pub fn fit(
     let firsts = codes.firsts();
     let scale = scales(&codes, &firsts, wanted.ridges, start);
     let each = 1.0 / rows as f64;
-    let lanes = if k == 2 { 2 } else { k.next_multiple_of(LANES) };
+    let lanes = if (3..LANES).contains(&k) { LANES } else { k };
     let mut filled = start.clone();
     filled.resize(lanes, f64::NEG_INFINITY);
     let value = |at: &[f64]| {
