@@ -240,7 +240,7 @@ def test_check_shows_at_home_what_a_renamed_column_is_called(directory, head, sh
     assert caught.value.code == 2
     said = capsys.readouterr()
     assert ("The file also has 'pressure', which the schema does not name." in said.out) == shown
-    assert re.fullmatch(r"dpsumm: .* has no column '\w+'. All parties .*\n", said.err)
+    assert re.fullmatch(r"dpsumm: .* has no column '\w+', which its schema .*\n", said.err)
     # Nor is it in the message itself, which may travel.
     assert "pressure" not in said.err
 

@@ -251,7 +251,7 @@ LABELLED = {"schema": Schema.numbers("a", label="y")}
         (pl.DataFrame({"a": ["31.4159"]}), {}, "column 'a' is not numeric .type String.*schema"),
         (pl.DataFrame({"a": [None]}), {}, "column 'a' has missing values"),
         (pd.DataFrame({"a": [1, "x"]}), {}, "column 'a' is not numeric"),
-        (pl.DataFrame({"b": [1]}), LABELLED, "has no column 'a'. All parties"),
+        (pl.DataFrame({"b": [1]}), LABELLED, "has no column 'a', which its schema"),
         (pl.DataFrame({"a": [1]}), LABELLED, "no label column 'y'"),
         (pl.DataFrame(), {}, "empty"),
         (pl.DataFrame({"a": []}, schema={"a": pl.Int64}), {}, "empty"),

@@ -49,7 +49,7 @@ CASES = {
     "width of target": ({"target": planted()[:, :1]}, D, "'target'.*1 column .*2"),
     "text column": ({"owners": [frame(c=["987654.321"] * N)], "target": frame()}, D, "'c' is not numeric.*which columns are used"),
     "missing column": ({"owners": [frame(), frame().drop("b")], "target": frame()}, D, "'owner-1'.*lacks column 'b'"),
-    "column unknown": ({"owners": [frame()], "target": frame(), "schema": {"z": "number"}}, D, "has no column 'z'. All parties"),
+    "column unknown": ({"owners": [frame()], "target": frame(), "schema": {"z": "number"}}, D, "has no column 'z', which its schema"),
     "column missing in target": ({"owners": [frame()], "target": frame().drop("a")}, D, "'target'.*no column 'a'"),
     "label missing in one": ({"owners": [frame(y=[1] * N), frame()], "target": frame(), "schema": {"a": "number", "b": "number", "y": "label"}}, D, "'owner-1'.*no label column 'y'"),
     "labels of one only": ({"owners": [(planted(), np.ones(N)), planted()]}, D, "'owner-1'.*no labels.*all owners or for none"),
