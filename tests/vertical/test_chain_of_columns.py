@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from dpsumm.vertical.chain import fit_chain, projected
+from dpsumm.vertical.chain import fit_chain
+from dpsumm.vertical.label_fit import projected
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.merged import best_shares, drawn_codes, drawn_levels
 from dpsumm.vertical.noise import NoisePlan
@@ -170,7 +171,7 @@ def test_shares_are_those_of_all_tables_by_their_noise(rng):
 @given(arrays(float, (3, 4), elements=st.floats(-100, 100)), st.integers(1, 500))
 def test_the_nearest_table_is_found(table, total):
     """As the only one that is the table, moved by a constant where it is above 0."""
-    found = projected(table, total)
+    found = projected(table.reshape(1, -1), np.array([total])).reshape(table.shape)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(total)
     moved = (table - found)[found > 0]

@@ -5,7 +5,6 @@ Post-processing of noisy tables: no further cost.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.kernels import fit_softmax, softmax_shares
-from dpsumm.vertical.label_fit import moments_of
+from dpsumm.vertical.label_fit import moments_of, projected, signal_of
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.merged import best_shares, drawn_codes, drawn_levels, level_shares
 
@@ -145,23 +144,14 @@ def _link(
     moments, ridges = [], []
     for k, size in zip(before, sizes, strict=True):
         pair = min(k, j), max(k, j)
-        table = projected(released.pairs[pair].astype(np.float64), n)
-        moment, ridge = moments_of(
-            table if k < j else table.T,
-            math.sqrt(plan.variance(index[pair])),
-            n,
-            np.bincount(codes[:, k], minlength=size) / len(codes),
-            start,
-        )
+        table = released.pairs[pair].astype(np.float64)
+        table = projected(table.reshape(1, -1), np.array([n])).reshape(table.shape)
+        table = table if k < j else table.T
+        variance = np.full(size, plan.variance(index[pair]))
+        signal = signal_of(table, variance, np.tile(start, (size, 1)), np.zeros(size, np.int64))
+        share = np.bincount(codes[:, k], minlength=size) / len(codes)
+        moment, ridge = moments_of(table, variance, n, share, start, signal)
         moments.append(moment)
         ridges.append(ridge)
     fitted = fit_softmax(codes[:, before], sizes, np.vstack(moments), np.vstack(ridges), start)
     return replace(link, weights=fitted)
-
-
-def projected(table: Floats, n: int) -> Floats:
-    """Return the nearest table without negative counts whose sum is n."""
-    falling = np.sort(table.ravel())[::-1]
-    excess = (np.cumsum(falling) - n) / (np.arange(falling.size) + 1)
-    found: Floats = np.maximum(table - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
-    return found

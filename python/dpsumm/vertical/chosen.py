@@ -20,17 +20,18 @@ Pair = tuple[int, int]
 GROUPS = 4
 
 
-def grouped(counts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the group of each code, in order, by which quarter of the records its middle is in.
+def grouped(counts: NDArray[np.float64], parts: int = GROUPS) -> NDArray[np.int64]:
+    """Return the group of each code, in order, by which part of the records its middle is in.
 
-    Two codes or more make at least two groups.
+    The parts are as many records each, by default quarters. Two codes or more make at least two
+    groups.
     """
-    if len(counts) <= GROUPS:
+    if len(counts) <= parts:
         return np.arange(len(counts))
     mass = np.maximum(counts, 1e-9)
     ends = np.cumsum(mass)
-    quarters = ((ends - mass / 2) / ends[-1] * GROUPS).astype(np.int64)
-    groups: NDArray[np.int64] = np.unique(quarters, return_inverse=True)[1]
+    found = ((ends - mass / 2) / ends[-1] * parts).astype(np.int64)
+    groups: NDArray[np.int64] = np.unique(found, return_inverse=True)[1]
     return groups
 
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.data.kinds.kind import Kind
 from dpsumm.kernels import fit_softmax
+from dpsumm.vertical.chosen import grouped
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.layout import Released
@@ -20,9 +22,8 @@ from dpsumm.vertical.merged import level_shares
 
 Floats = NDArray[np.float64]
 
-# How much wider than the signal of a table the prior of its weights is; trees that are trained on
-# rows prefer 2 to 5.
-_WIDER = 2.0
+# Groups of consecutive codes whose weights a column's codes share: halves and quarters.
+_PARTS = (2, 4)
 # Cells of fewer standard deviations are moved to their share of the rows, others scaled.
 _SEEN = 4.0
 # Of the drawn rows, so many by the label's codes.
@@ -39,7 +40,7 @@ def fit_label(
 
     `noisier` is how much larger the tables' noise is than the plan says.
     """
-    plan, n, label = released.plan, released.n_records, released.plan.label
+    n, label = released.n_records, released.plan.label
     if label is None or not released.with_label:
         return None
     tables = []
@@ -55,18 +56,20 @@ def fit_label(
     for j, table, std in tables:
         fine, bins = released.fine[j], released.codes[j]
         of_fine = bins[np.unique(fine, return_index=True)[1]]
-        of_bins = np.zeros((plan.sizes[j], table.shape[1]))
-        np.add.at(of_bins, of_fine, table)
-        blocks: list[tuple[NDArray[np.int64], Floats, float, float | None]]
-        blocks = [(bins, of_bins, std * math.sqrt(len(table) / len(of_bins)), None)]
-        if len(table) > len(of_bins):
-            blocks.append((fine, table, std, _beyond_bins(table, of_bins, of_fine, std, n)))
-        for codes, counts, noise, signal in blocks:
+        below, expected = np.zeros(len(table), np.int64), np.tile(classes, (len(table), 1))
+        for code_of in _from_coarse(columns[j], bins, of_fine, table.sum(axis=1)):
+            first = np.unique(code_of, return_index=True)[1]
+            counts = np.zeros((len(first), table.shape[1]))
+            np.add.at(counts, code_of, table)
+            variance = np.bincount(code_of).astype(np.float64) * std**2
+            signal = signal_of(counts, variance, expected[first], below[first])
+            codes = code_of[fine]
             share = np.bincount(codes[levels[:, j]], minlength=len(counts)) / len(levels)
-            moment, ridge = moments_of(counts, noise, n, share, classes, signal)
+            moment, ridge = moments_of(counts, variance, n, share, classes, signal)
             maps.append((j, codes))
             moments.append(moment)
             ridges.append(ridge)
+            below, expected = code_of, _shrunk(counts, variance, expected[first], signal)[code_of]
     sizes = tuple(map(len, moments))
     drawn = np.stack([codes[levels[:, j]] for j, codes in maps], axis=1)
     weights = fit_softmax(drawn, sizes, np.vstack(moments), np.vstack(ridges), classes)
@@ -82,13 +85,81 @@ def tables_with_label(released: Released) -> Iterator[tuple[tuple[int, int], flo
             yield pair, std * math.sqrt(plan.noises(pair))
 
 
+def _from_coarse(
+    drawn: Drawn, bins: NDArray[np.int64], of_fine: NDArray[np.int64], mass: Floats
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the block of each of a column's finer codes: in wide ones, its bin, and its own.
+
+    Few records tell how the label goes with halves and quarters of a number or a date. Of finer
+    codes it takes many.
+    """
+    if drawn.column.kind is not Kind.CATEGORY or drawn.column.ordered:
+        known = 1 + bins[: drawn.n_known].max()
+        unknown = np.arange(bins.max() + 1 - known)
+        masses = np.bincount(of_fine, mass)[:known].astype(np.float64)
+        for parts in _PARTS:
+            if parts < known:
+                groups = grouped(masses, parts)
+                yield np.r_[groups, groups.max() + 1 + unknown][of_fine]
+    yield of_fine
+    if len(mass) > bins.max() + 1:
+        yield np.arange(len(mass))
+
+
+def signal_of(
+    counts: Floats, variance: Floats, expected: Floats, below: NDArray[np.int64]
+) -> float:
+    """Return the variance of log-odds in a table's rows about expected ones, less what noise adds.
+
+    By moments, with the weights that are best where noise prevails. One standard error is taken
+    off, as without any signal noise would show some in every second table.
+
+    Parameters
+    ----------
+    counts : (codes, K)
+        Noisy.
+    variance : (codes,)
+        Of the noise in a cell.
+    expected : (codes, K)
+        Shares of the classes that a code has without a signal.
+    below : (codes,)
+        Which codes share their expected shares. These are their mean, so one alone has no signal.
+    """
+    total, k = np.maximum(counts.sum(axis=1, keepdims=True), 1.0), counts.shape[1]
+    part = (total[:, 0] / np.bincount(below, total[:, 0])[below])[:, None]
+    parts = np.bincount(below, part[:, 0] ** 2)[below][:, None]
+    noises = (np.bincount(below, variance)[below] / variance)[:, None]
+    one = 1 - 2 * expected
+    noise = variance[:, None] * (one + k * expected**2)
+    noise = noise * np.maximum(1 - 2 * part + part**2 * noises, 0.0)
+    noise += np.maximum(total * expected * (1 - expected) * (1 - part), 1e-9)
+    spread = (total * expected) ** 2 * (one + (expected**2).sum(axis=1, keepdims=True))
+    spread *= np.maximum(1 - 2 * part + parts, 0.0)
+    weight = spread / noise**2
+    apart = (counts - counts.sum(axis=1, keepdims=True) * expected) ** 2 - noise
+    error = math.sqrt(2 * k / (k - 1) * float(((weight * noise) ** 2).sum()))
+    found = float((weight * apart).sum()) - error
+    return max(found, 0.0) / max(float((weight * spread).sum()), 1e-12)
+
+
+def _shrunk(counts: Floats, variance: Floats, expected: Floats, signal: float) -> Floats:
+    """Return what finer codes are compared with: a code's shares as far as they are seen."""
+    total = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    scale = total * expected * (1 - expected)
+    kept = scale**2 * signal
+    kept = kept / (kept + variance[:, None] + scale)
+    shares = np.maximum(expected + kept * (counts / total - expected), 1e-4)
+    found: Floats = shares / shares.sum(axis=1, keepdims=True)
+    return found
+
+
 def moments_of(
     counts: Floats,
-    std: float,
+    variance: Floats,
     n: int,
     share: Floats,
     classes: Floats,
-    signal: float | None = None,
+    signal: float,
 ) -> tuple[Floats, Floats]:
     """Return a table's moments over rows with these shares of its codes, and ridges by its noise.
 
@@ -96,27 +167,23 @@ def moments_of(
     table is moved by least squares. A table without signal beyond noise shrinks to nothing.
     """
     total = counts.sum(axis=1) / n
-    seen = total > _SEEN * std * math.sqrt(len(classes)) / n
+    seen = total > _SEEN * np.sqrt(variance * len(classes)) / n
     ratio = np.where(seen, share / np.maximum(total, 1e-12), 1.0)[:, None]
     moved = np.where(seen, 0.0, (share - total) / len(classes))[:, None]
     even = np.outer(share, classes)
-    noise = (std / n) ** 2
-    if signal is None:
-        apart = counts / max(counts.sum(), 1e-9) - even
-        signal = max(float((apart**2 - noise - even / n).sum()), 0.0) / float((even**2).sum())
-    noises = noise * np.clip(ratio, 0.5, 2.0) ** 2 + even / n
-    ridge = noises / (np.maximum(even, 1e-6) * max(_WIDER * signal, 1e-4))
-    return counts / n * ratio + moved, ridge
+    noises = (variance / n**2)[:, None] * np.clip(ratio, 0.5, 2.0) ** 2 + even / n
+    # A weight moves its cell by the share of the code times c (1 - c), c that of the class.
+    ridge = noises / (np.maximum(even * (1 - classes), 1e-7) * max(signal, 1e-4))
+    return projected(counts / n * ratio + moved, share), ridge
 
 
-def _beyond_bins(
-    counts: Floats, of_bins: Floats, bins: NDArray[np.int64], std: float, n: int
-) -> float:
-    """Return the variance of finer codes' log-odds about their bin's, beyond noise."""
-    shares = np.maximum(of_bins, 0.5)
-    shares = (shares / shares.sum(axis=1, keepdims=True))[bins]
-    total = counts.sum(axis=1, keepdims=True)
-    apart = (counts - total * shares) / n
-    spread = np.maximum(total, 1.0) / n * shares * (1 - shares)
-    noise = (std / n) ** 2 * (1 + (shares**2).sum(axis=1, keepdims=True)) / 2 + spread / n
-    return max(float((apart**2 - noise).sum()), 0.0) / max(float((spread**2).sum()), 1e-12)
+def projected(rows: Floats, mass: Floats) -> Floats:
+    """Return the nearest rows (r, K) without negative numbers whose sums are `mass`, (r,).
+
+    No weights give a negative share. Fitted to one, they would grow without limit.
+    """
+    falling = -np.sort(-rows, axis=1)
+    excess = (np.cumsum(falling, axis=1) - mass[:, None]) / (np.arange(rows.shape[1]) + 1)
+    last = np.maximum((falling > excess).sum(axis=1) - 1, 0)
+    found: Floats = np.maximum(rows - excess[np.arange(len(rows)), last][:, None], 0.0)
+    return found
