@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dpsumm import kernels
 from evidence.vertical import parts
-from evidence.vertical.data import Task, adult, clinic
+from evidence.vertical.data import Task, adult, adult_rare, clinic
 from evidence.vertical.methods import METHODS
 from evidence.vertical.page import written
 from evidence.vertical.score import judged
@@ -27,6 +27,7 @@ FIRST_SEED = 100
 TASKS: dict[str, Callable[[Path], Task]] = {
     "adult": lambda folder: adult(folder, 2),
     "adult-3": lambda folder: adult(folder, 3),
+    "adult-rare": adult_rare,
     "clinic": lambda folder: clinic(1),
 }
 

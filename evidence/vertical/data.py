@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, cached_property
 from pathlib import Path
@@ -142,6 +142,8 @@ def _part(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return table.select(column.name for column in schema.columns)
 
 
+# Records of the rarer class that `adult_rare` keeps.
+RARE = 0.15
 _REGISTRY = ("age", "education-num", "marital-status", "relationship", "race", "sex")
 _ADULT = {
     2: {
@@ -193,6 +195,23 @@ def adult(folder: Path, owners: int) -> Task:
     parts = [frame.filter(pl.Series(whole & where)) for where in (first, ~first)]
     holds = {owner: [columns[name] for name in names] for owner, names in _ADULT[owners].items()}
     return Task.of(f"Adult, {owners} owners", parts[0], parts[1], holds, _BINS, "income")
+
+
+@cache
+def adult_rare(folder: Path) -> Task:
+    """Adult of two owners, with three of twenty records of the rarer class, which are 5 % then."""
+    task = adult(folder, 2)
+    rng, rich = np.random.default_rng(0), task.columns.index(task.label)
+    kept, judges = (
+        (part[:, rich] == 0) | (rng.random(len(part)) < RARE) for part in (task.real, task.held_out)
+    )
+    return replace(
+        task,
+        name="Adult, rare label",
+        owners={name: frame.filter(pl.Series(kept)) for name, frame in task.owners.items()},
+        real=task.real[kept],
+        held_out=task.held_out[judges],
+    )
 
 
 @cache

@@ -13,6 +13,7 @@ Lines = Sequence[Mapping[str, object]]
 NAMES = {
     "adult": "Adult, two owners",
     "adult-3": "Adult, three owners",
+    "adult-rare": "Adult, rare label",
     "clinic": "Clinic, two owners",
 }
 METHODS = {
