@@ -311,10 +311,9 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
             label = "label " * (column is schema.label)
             what = named.get(column.name, f"{label}column {column.name!r}")
             # What it has instead is not said: without a header these are a record's values.
-            said = "which its schema names" if wanted.schema else "which all parties need"
             raise InvalidDataError(
-                f"{where}: has no {what}, {said}. Check the spelling, and of a text file the "
-                f"header row and the separator"
+                f"{where}: has no {what}, which its schema or another party has. Check the "
+                f"spelling, and of a text file the header row and the separator"
             )
     # Whatever the columns have: one record can make one text, and would set the precision of all.
     dtype = np.dtype(np.float32 if wanted.single else np.float64)
