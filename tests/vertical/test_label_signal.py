@@ -9,7 +9,7 @@ from dpsumm.vertical.label_fit import signal_of
 RECORDS, CODES, STD = 1_000_000, 40, 300.0
 
 
-def table(classes, spread, rng, groups=1):
+def table(classes, spread, rng):
     """Noisy counts of codes whose log-odds differ with this standard deviation."""
     odds = np.log(classes) + rng.normal(0, spread, (CODES, len(classes)))
     shares = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
@@ -46,6 +46,11 @@ def test_a_code_that_is_all_of_its_block_has_no_signal_of_its_own(rng):
     counts = table(np.array([0.9, 0.1]), 1.0, rng)
     shares = counts / counts.sum(axis=1, keepdims=True)
     found = signal_of(counts, np.full(CODES, STD**2), shares, np.arange(CODES))
+    assert found == 0
+
+
+def test_one_class_has_no_signal():
+    found = signal_of(np.full((3, 1), 5.0), np.ones(3), np.ones((3, 1)), np.zeros(3, np.int64))
     assert found == 0
 
 

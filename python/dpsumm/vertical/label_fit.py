@@ -88,7 +88,7 @@ def tables_with_label(released: Released) -> Iterator[tuple[tuple[int, int], flo
 def _from_coarse(
     drawn: Drawn, bins: NDArray[np.int64], of_fine: NDArray[np.int64], mass: Floats
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the block of each of a column's finer codes: in wide ones, its bin, and its own.
+    """Yield the place of each of a column's finer codes in wide groups, in bins and in its own.
 
     Few records tell how the label goes with halves and quarters of a number or a date. Of finer
     codes it takes many.
@@ -137,7 +137,7 @@ def signal_of(
     spread *= np.maximum(1 - 2 * part + parts, 0.0)
     weight = spread / noise**2
     apart = (counts - counts.sum(axis=1, keepdims=True) * expected) ** 2 - noise
-    error = math.sqrt(2 * k / (k - 1) * float(((weight * noise) ** 2).sum()))
+    error = math.sqrt(2 * k / max(k - 1, 1) * float(((weight * noise) ** 2).sum()))
     found = float((weight * apart).sum()) - error
     return max(found, 0.0) / max(float((weight * spread).sum()), 1e-12)
 
