@@ -1,35 +1,100 @@
-"""What the rounds of updates show of the public points."""
+"""What the rounds of updates show of the public points, and of rare classes."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import dpsumm
+from dpsumm.ensemble.students.plain import softmax_of
 from dpsumm.ensemble.students.whitened import whitened
 from dpsumm.ensemble.terms import Terms
+from dpsumm.ensemble.updates.clipping import LEVELS, records_vector
 from dpsumm.ensemble.updates.course import Course
 from dpsumm.ensemble.updates.recipe import Recipe
 from dpsumm.privacy import Unit
+from dpsumm.report.notes import Severity
+
+RECORD = Unit.REPLACE_RECORD
 
 
-@pytest.mark.parametrize(("part", "seen"), [(0.15, None), (0.35, 5), (0.8, 1)])
-def test_rounds_that_differ_show_strange_points_in_time(rng, part, seen):
-    """Each differs from those before by a part of the signal; six sigma are three quarters."""
+@pytest.mark.parametrize("loud", [False, True])
+@pytest.mark.parametrize(("part", "seen"), [(0.4, None), (0.55, 2), (1.2, 1)])
+def test_rounds_that_differ_show_strange_points_in_time(rng, part, seen, loud):
+    """Each differs from those before by a part of the signal; six sigma are three quarters.
+
+    A function that is lost in noise hides none of it.
+    """
     points = rng.normal(size=(200, 3))
     recipe = Recipe(Unit.WHOLE_OWNER.value, 1.0, 1e-5, 1000)
     course = Course(whitened(points, dimensions=3), points, Terms.of(points, [0, 1], 50), recipe)
-    signal, rows = float(course._expected.sum()), len(course._expected)
-    variance = np.full(rows, 0.75 * signal / 6 / np.sqrt(2 * rows))
+    if loud:
+        course._expected[-1] = 1e-12
+    signal, rows = float(course._expected.sum()), len(course._expected) - loud
+    variance = np.full(rows + loud, 0.75 * signal / 6 / np.sqrt(2 * rows))
     # Nothing was seen before a round that is not as noisy as it.
-    course._precision = np.full(rows, 1e12 / signal)
+    course._precision = np.full(rows + loud, 1e12 / signal)
     apart = np.sqrt(part * signal + rows * (variance[0] + signal / 1e12))
     moments = np.zeros(course.shape)
     moments[0] = apart * np.array([1, -1]) / np.sqrt(2)
+    if loud:
+        variance[-1], moments[-1] = 1e4, [70, -70]
     told = []
     for number in range(1, 8):
         course.rounds = number
         if course._strange(moments, variance):
             told.append(number)
     assert (told[0] if told else None) == seen
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_the_clip_takes_is_what_it_takes_of_records_drawn_from_the_model(rng, classes):
+    """The mean by the party's own code, of records that are as the points."""
+    points = rng.normal(size=(2000, 4))
+    recipe = Recipe(Unit.REPLACE_RECORD.value, 3.0, 1e-5, 2000)
+    terms = Terms.of(points, list(range(classes)), 10)
+    course = Course(whitened(points, dimensions=4), points, terms, recipe)
+    weights = np.random.default_rng(1).normal(size=course.shape)
+    weights[0, 0] += 3  # the others are rare
+    course.weights, course._p = weights, softmax_of(course._a @ weights)
+    course.step = replace(course.step, clip=0.3 * course._radius)
+    kept, mean = course._cut()
+    total, draws = np.zeros(course.shape), 200
+    for _ in range(draws):
+        drawn = (rng.random((2000, 1)) > course._p.cumsum(1)).sum(1)
+        y = np.eye(classes)[drawn]
+        vector = records_vector(course._a, y, weights, course.gains, course.step.clip)
+        total += vector * (course.step.clip / LEVELS) / 2000
+    seen = total / draws / course.gains[:, None]
+    shown = slice(None) if classes == 2 else slice(1)
+    # Five standard deviations of a mean of 400,000 records, each at most the clip long.
+    np.testing.assert_allclose(seen[shown], mean[shown], atol=5 * course.step.clip / 400_000**0.5)
+    assert np.abs(mean[0]).max() > 0.01  # without a clip it is 0
+    assert kept < 0.95 if classes == 2 else (mean[1:] == 0).all()
+
+
+@pytest.mark.same_draws
+@pytest.mark.parametrize(("share", "epsilon", "most"), [(0.03, 1, 20), (0.1, 3, 200)])
+def test_a_rare_class_is_ranked_and_seems_as_rare_as_it_is(rng, share, epsilon, most):
+    def drawn(n):
+        x = rng.normal(size=(n, 8))
+        return x, x @ [1, 0.8, -0.6, 0.4, 0, 0, 0, 0] + 0.8 * rng.logistic(size=n)
+
+    def patients(n):
+        x, scores = drawn(n)
+        return x, (scores > edge).astype(int)
+
+    edge = np.quantile(drawn(100_000)[1], 1 - share)
+    parties, points = [patients(300) for _ in range(20)], patients(1500)[0]
+    model = dpsumm.learn(parties, points, classes=[0, 1], unit=RECORD, epsilon=epsilon, seed=1)
+    x, y = patients(20_000)
+    chances = model.predict_proba(x)[:, 1]
+    assert roc_auc_score(y, chances) > 0.8
+    # The noise of a share has a standard deviation of .006 and .003.
+    assert abs(chances.mean() - y.mean()) < 0.02
+    assert (np.abs(model._course.weights[1:]).sum(1) > 1e-6).sum() <= most
+    assert model.verdict.severity is not Severity.ALARM
 
 
 def clusters(rng, centres, classes, n):

@@ -37,9 +37,10 @@ def verdict_of(
 ) -> Verdict:
     """Return the verdict on a model by the release alone, without labels.
 
-    An alarm if noise alone would often look like this, or one class is predicted for all points. A
-    warning between. It never says that the model is right, because parties with other shares of the
-    classes than the points agree with each other, and are wrong together.
+    An alarm if noise alone would often look like this. A warning if it would now and then, or if
+    one class is predicted for all points though the release tells them apart. It never says that
+    the model is right, because parties with other shares of the classes than the points agree with
+    each other, and are wrong together.
 
     Parameters
     ----------
@@ -56,7 +57,10 @@ def verdict_of(
         return Verdict(f"the noise hides what the {what} say", _ASK, Severity.ALARM)
     if (predicted == predicted[0]).all():
         head = f"it says {classes[predicted[0]]} for every public point"
-        return Verdict(head, _ASK, Severity.ALARM)
+        if chance > SEEN:
+            return Verdict(head, _ASK, Severity.ALARM)
+        why = "use its probabilities (predict_proba), as a rare class may need"
+        return Verdict(head, f"{why}; {_ASK}", Severity.WARNING)
     why = f"noise is {ratio:.2g} of the signal; {_ASK}"
     if chance > SEEN:
         return Verdict(f"the {what} may tell points apart", why, Severity.WARNING)

@@ -135,11 +135,16 @@ def linear(points: Array, like: Whitened) -> Whitened:
     m = len(like.spread)
     made = whitened(points, dimensions=min(m, points.shape[1]))
     spread = np.maximum(made.spread, _FLOOR * made.spread[0])
-    nothing = m - len(spread)
+    return padded(replace(made, whiten=made.whiten * (made.spread / spread), spread=spread), m)
+
+
+def padded(basis: Whitened, m: int) -> Whitened:
+    """Return a basis with m functions, of which the new ones are 0."""
+    nothing = m - len(basis.spread)
     return replace(
-        made,
-        whiten=np.pad(made.whiten * (made.spread / spread), ((0, 0), (0, nothing))),
-        spread=np.pad(spread, (0, nothing), constant_values=1e-12),
+        basis,
+        whiten=np.pad(basis.whiten, ((0, 0), (0, nothing))),
+        spread=np.pad(basis.spread, (0, nothing), constant_values=1e-12),
     )
 
 

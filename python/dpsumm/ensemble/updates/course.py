@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.ensemble.students.plain import Plain
-from dpsumm.ensemble.students.whitened import Whitened, sample
+from dpsumm.ensemble.students.whitened import Whitened, sample, whitened
 from dpsumm.ensemble.terms import Terms
-from dpsumm.ensemble.updates.apart import LEAST_ROUNDS, Apart, around, linear, widened
+from dpsumm.ensemble.updates.apart import LEAST_ROUNDS, Apart, around, linear, padded, widened
 from dpsumm.ensemble.updates.clipping import LEVELS
 from dpsumm.ensemble.updates.fit import fit, likeliest_factor, likeliest_shares, partition
 from dpsumm.ensemble.updates.gains import expected_rows, gains_of
@@ -79,7 +79,7 @@ class Course:
         self._total, self._precision = np.zeros(self.shape), np.zeros(m + 1)
         self._fitted = np.zeros(self.shape)
         self.weights, self._p = np.zeros(self.shape), np.full((len(chosen), k), 1 / k)
-        self._beyond, self._doubt = 0.0, 0.0
+        self._beyond, self._doubt, self._signal = 0.0, 0.0, 0.0
 
     @property
     def longest(self) -> int:
@@ -147,16 +147,18 @@ class Course:
         if self._apart is not None and not self._apart.known:
             self._move(seen, sd)
             return
-        kept = self._kept_length(seen, sd)
+        kept, cut = self._kept(seen, sd)
         variance = (sd / (kept * self.gains)) ** 2
-        moments = self._a.T @ self._p / len(self._a) + seen / (kept * self.gains[:, None])
+        residual = (seen / self.gains[:, None] - cut) / kept
+        moments = self._a.T @ self._p / len(self._a) + residual
         if self.rounds == 0:
             # A party weighs its records by the root of a class's share here over its own.
             self._shares = np.maximum(moments[0], 1e-9) ** (2 if self.recipe.whole else 1)
             self._shares /= self._shares.sum()
-        elif self._apart is None:
+        elif self._apart is None and self._precision.all():
             self.strange |= self._strange(moments, variance)
-        self._add(moments, variance)
+        if self.rounds > 0 or not self._narrowed(moments, variance):
+            self._add(moments, variance)
         self.rounds += 1
         left = self.recipe.rounds - self.rounds
         if self.strange and self._apart is None and left >= LEAST_ROUNDS:
@@ -167,6 +169,27 @@ class Course:
                 self._apart.skip()
                 self._a = widened(self._a)
         self.step = self._next()
+
+    def _narrowed(self, moments: Array, variance: Array) -> bool:
+        """Go on with fewer functions if classes are too rare for so many, from their shares alone.
+
+        Moments of rare classes are small, by the variance of the labels.
+        """
+        n_columns, asked = self._points.shape[1], self.recipe.features
+        wanted = asked(n_columns, self.terms, self._labels)
+        if wanted == asked(n_columns, self.terms):
+            return False
+        self._begin(padded(whitened(self._points, **wanted), self.shape[0] - 1))
+        self._total[0], self._precision[0] = moments[0] / variance[0], 1 / variance[0]
+        self.weights[0] = np.log(self._shares)
+        self._p = partition(self._a @ self.weights)[1]
+        return True
+
+    @property
+    def _labels(self) -> float:
+        """Variance of the labels, as a part of that of classes of even shares."""
+        even = 1 - 1 / self.shape[1]
+        return min(max(float(1 - (self._shares**2).sum()) / even, 1e-3), 1.0)
 
     def _add(self, moments: Array, variance: Array) -> None:
         """Count a round's moments, and fit the model to those of all rounds."""
@@ -191,10 +214,33 @@ class Course:
             self._add(even + self._apart.moments, variance)
         self.step = self._next()
 
+    def _kept(self, seen: Array, sd: float) -> tuple[float, Array]:
+        """Return what clipping leaves of slopes, and the mean where it should be 0, (m + 1, K)."""
+        if self.recipe.whole:
+            return self._kept_length(seen, sd), np.zeros(self.shape)
+        if self._apart is not None:
+            return 1.0, np.zeros(self.shape)
+        return self._cut()
+
+    def _cut(self) -> tuple[float, Array]:
+        """Return the same for records that are as the points, with labels as the model says.
+
+        Those of a rare class are cut most. Uncorrected, the class seems rarer than it is, and the
+        model is too sure of the others. With many classes the correction of slopes does not pay:
+        what is left of them differs too much between classes.
+        """
+        p = self._p
+        squares = np.maximum(1 - 2 * p + (p**2).sum(1, keepdims=True), 0.0)
+        length = np.sqrt(self._squares[:, None] * squares)
+        left = p * np.minimum(1.0, self.step.clip / np.maximum(length, 1e-300))
+        mean = self._a.T @ (left - p * left.sum(1, keepdims=True)) / len(p)
+        if self.shape[1] > 2:
+            mean[1:] = 0.0
+            return 1.0, mean
+        return float((left * squares).sum() / (p * squares).sum()), mean
+
     def _kept_length(self, seen: Array, sd: float) -> float:
         """Return how much of a mean's length clipping has left: nearly every vector is cut."""
-        if not self.recipe.whole:
-            return 1.0
         clip, expected = self.step.clip, self._missed + self._among_records
         if self.rounds == 0:
             # The released sum's own length corrects what was expected, weighted by its error.
@@ -251,24 +297,29 @@ class Course:
         left = 1 / (1 / signal + 1 / ((k - 1) * variance))
         better = _BETTER_FIT ** (self.rounds + 1) if k > 2 else 1.0
         self._missed = better * float((self.gains**2 * left).sum())
-        self._found = (squares[1:], (variance + self._chance / _CHANCE)[1:], signal[1:])
+        sampled = self._labels * self._chance / _CHANCE
+        self._found = (squares[1:], (variance + sampled)[1:], signal[1:])
 
     def _strange(self, moments: Array, variance: Array) -> bool:
         """Return whether the rounds' moments so far differ by more than noise.
 
         All are moments of the parties' records by way of the public points: the records' residuals,
         added to the moments of the model on the points. If points and records are alike, a round
-        differs from those before by noise and at most a quarter of the signal. On other points the
-        second round does by more than half of it, and all by a quarter on average.
+        differs from those before by noise and by less than the expected signal, or less than half
+        of it on average, even where labels are sure. Records half a deviation away differ by more.
         """
         known = 1 / self._precision
         apart = ((moments - self._total * known[:, None]) ** 2).sum(1)
         degrees = self.shape[1] - 1
         noise = degrees * (known + variance)
-        self._beyond += float((apart - noise).sum())
-        self._doubt += 2 * float((noise**2).sum()) / degrees
-        signal = float(self._expected.sum()) * (0.5 if self.rounds == 1 else 0.25)
-        return self._beyond > max(signal * self.rounds, 6 * math.sqrt(self._doubt))
+        # A row whose noise is more than the signal of all tells nothing, and would hide the others.
+        whole = float(self._expected.sum())
+        weight = (whole / (whole + noise)) ** 4
+        self._beyond += float(weight @ (apart - noise))
+        self._doubt += 2 * float(((weight * noise) ** 2).sum()) / degrees
+        self._signal += float(weight @ self._expected)
+        part = 1.0 if self.rounds == 1 else 0.5
+        return self._beyond > max(part * self._signal, 6 * math.sqrt(self._doubt))
 
     def chance(self) -> float:
         """That noise alone shows as much as the sums, 0 to 1."""

@@ -66,23 +66,29 @@ class Recipe:
         classes = 1 - 1 / terms.n_classes
         return classes * terms.n_parties / self.records if self.whole else classes
 
-    def ratio(self, m: int, terms: Terms) -> float:
-        """Return noise over signal with m features, were the whole budget one round."""
+    def ratio(self, m: int, terms: Terms, labels: float = 1.0) -> float:
+        """Return noise over signal with m features, were the whole budget one round.
+
+        `labels` is the variance of the labels as a part of that of classes of even shares. What
+        chance among the records adds for these is left out, as usual noise.
+        """
         k = terms.n_classes
         signal = expected_signal(m, k)
         length = (signal if self.whole else 0.0) + (m + 1) * self.sampling(terms)
-        return self.noise(terms) * math.sqrt(length * (k - 1) * (m + 1) / signal)
+        noise = self.noise(terms) * math.sqrt(length * (k - 1) * (m + 1) / signal)
+        chance = (1 - 1 / k) * (k - 1) * (m + 1) / signal / self.records
+        return math.hypot(noise / labels, math.sqrt(chance * (1 / labels - 1)))
 
-    def features(self, n_columns: int, terms: Terms) -> dict[str, int]:
+    def features(self, n_columns: int, terms: Terms, labels: float = 1.0) -> dict[str, int]:
         """Return the parameters of `students.whitened.whitened`, by the noise."""
-        low = self.ratio(100, terms) <= RATIO
+        low = self.ratio(100, terms, labels) <= RATIO
         # Twice as many as classes, of which each may have several clusters.
         leading = 2 * terms.n_classes
         if terms.n_classes > 2:
             return {"dimensions": 100 if low else 50, "eigenvectors": 50, "leading": leading}
         graph = {"eigenvectors": _TWO_CLASSES, "leading": leading}
         if low:
-            more = self.ratio(200, terms) <= RATIO
+            more = self.ratio(200, terms, labels) <= RATIO
             return {"dimensions": 200 if more else 100, "waves": 300, **graph}
         return {"dimensions": min(n_columns + _TWO_CLASSES, 50), **graph}
 
