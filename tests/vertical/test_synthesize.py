@@ -386,6 +386,29 @@ def test_what_records_differ_by_alone_does_not_stand_out(levels):
 
 
 @pytest.mark.same_draws
+@pytest.mark.parametrize("label", [None, "c2"])
+def test_one_owner_whose_records_are_in_another_order_is_named(label):
+    """The pairs of the other two stand out as ever."""
+    rng = np.random.default_rng(1)
+    base = rng.random((8000, 1))
+    data = {name: np.floor(3 * (base + 0.3 * rng.random((8000, 2))) / 1.3) for name in "abc"}
+    levels = {"categories": (0, 1, 2)}
+    schemas = {n: Schema([Column(f"{n}1", **levels), Column(f"{n}2", **levels)]) for n in "abc"}
+    right = synthesize(data, schema=schemas, label=label, seed=1)
+    assert right.verdict.severity is Severity.INFO
+    moved = data | {"c": rng.permutation(data["c"])}
+    wrong = synthesize(moved, schema=schemas, label=label, seed=1)
+    assert wrong.verdict.severity is Severity.WARNING
+    assert "hardly anything links one owner's columns to the others'" in wrong.verdict.text
+    assert any(
+        "out of the noise, hardly any with columns of c. Check that" in n for n in wrong.notes
+    )
+    apart = data | {"b": rng.permutation(data["b"]), "c": moved["c"]}
+    nothing = synthesize(apart, schema=schemas, label=label, seed=1)
+    assert "hardly anything links the owners' columns" in nothing.verdict.text
+
+
+@pytest.mark.same_draws
 def test_rows_that_mean_nothing_are_an_alarm():
     """All levels share one code at every owner: nothing is left to join."""
     schemas = {name: Schema([Column(name, bounds=(0, 1))]) for name in "ab"}

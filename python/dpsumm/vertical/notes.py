@@ -49,7 +49,7 @@ def notes_of(
                 f"Run {resumed!r} was resumed, so the tables that it had released were used again."
             )
         )
-    poor = _unlinked(released)
+    poor = bool(_apart(released))
     if not privacy.identified and not layout.same_columns:
         # Pairs of two owners' columns that are seen to depend on each other show that it is right.
         notes.append(
@@ -129,8 +129,11 @@ def _hidden(released: Released, layout: Layout, severity: Severity) -> list[Note
             f"({named}). Do not rely on how these depend on each other."
         )
     else:
+        apart = _apart(released)
+        some = [layout.holders[one] for one in apart] if len(apart) < len(layout.holders) else []
         seen, cross = seen_across(released)
-        said = f"{seen} of {cross} {pairs_of(plan)} {_stand(seen)} out of the noise. "
+        said = f"{seen} of {cross} {pairs_of(plan)} {_stand(seen)} out of the noise"
+        said += f", hardly any with columns of {_first(some)}. " if some else ". "
         said += (
             "Use a larger epsilon or fewer bins."
             if layout.same_columns
@@ -179,15 +182,29 @@ def _across(released: Released) -> tuple[set[tuple[int, int]], set[tuple[int, in
     return cross & (set(plan.pairs) - set(hidden_pairs(released))), cross
 
 
-def _unlinked(released: Released) -> bool:
-    """Return whether columns of different owners are hardly seen to depend on each other.
+def _apart(released: Released) -> tuple[int, ...]:
+    """Return the holders whose columns are hardly seen to depend on those of others.
 
-    A dependence of the label on another owner's column is enough.
+    All of them, if few pairs stand out. Else those with no more such pairs than by chance. A
+    dependence of the label on another owner's column is enough.
     """
+    plan = released.plan
+    holders = tuple(sorted(set(plan.owner_of)))
     seen, cross = _across(released)
-    if any(released.plan.label in pair for pair in seen):
-        return False
-    return not cross or len(seen) < min(FEW_SEEN * len(cross), _FEW + _BY_CHANCE * len(cross))
+    if not cross:
+        return holders
+
+    def tells(pairs: set[tuple[int, int]], least: float) -> bool:
+        return len(pairs) >= least or any(plan.label in pair for pair in pairs)
+
+    def its(holder: int, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        return {(i, j) for i, j in pairs if holder in (plan.owner_of[i], plan.owner_of[j])}
+
+    if not tells(seen, min(FEW_SEEN * len(cross), _FEW + _BY_CHANCE * len(cross))):
+        return holders
+    return tuple(
+        one for one in holders if not tells(its(one, seen), 1 + _BY_CHANCE * len(its(one, cross)))
+    )
 
 
 def worthless(released: Released, score: LabelScore | None) -> bool:
@@ -214,9 +231,11 @@ def verdict_of(released: Released, score: LabelScore | None, fits: bool) -> Verd
         return Verdict("hardly anything predicts the label", str(score), Severity.WARNING)
     if score is not None and score.hidden:
         return Verdict("the noise hides what predicts the label", str(score), Severity.WARNING)
-    if _unlinked(released):
+    if apart := _apart(released):
         why = across if score is None else f"{across}; {score}"
         head = "hardly any two columns depend on each other" if alone else _NO_LINK
+        if len(apart) < len(set(released.plan.owner_of)):
+            head = "hardly anything links one owner's columns to the others'"
         return Verdict(head, why, Severity.WARNING)
     if not fits:
         return Verdict("the model does not fit the tables", severity=Severity.WARNING)
