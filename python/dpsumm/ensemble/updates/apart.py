@@ -139,7 +139,7 @@ def linear(points: Array, like: Whitened) -> Whitened:
 
 
 def padded(basis: Whitened, m: int) -> Whitened:
-    """Return a basis with m functions, of which the new ones are 0."""
+    """Return a basis with m functions. The new ones are 0."""
     nothing = m - len(basis.spread)
     return replace(
         basis,
