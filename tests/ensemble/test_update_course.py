@@ -10,7 +10,7 @@ import dpsumm
 from dpsumm.ensemble.students.plain import softmax_of
 from dpsumm.ensemble.students.whitened import whitened
 from dpsumm.ensemble.terms import Terms
-from dpsumm.ensemble.updates.clipping import LEVELS, records_vector
+from dpsumm.ensemble.updates.clipping import LEVELS, owner_vector, records_vector
 from dpsumm.ensemble.updates.course import Course
 from dpsumm.ensemble.updates.recipe import Recipe
 from dpsumm.privacy import Unit
@@ -72,6 +72,27 @@ def test_what_the_clip_takes_is_what_it_takes_of_records_drawn_from_the_model(rn
     np.testing.assert_allclose(seen[shown], mean[shown], atol=5 * course.step.clip / 400_000**0.5)
     assert np.abs(mean[0]).max() > 0.01  # without a clip it is 0
     assert kept < 0.95 if classes == 2 else (mean[1:] == 0).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_moments_of_parties_that_weigh_classes_are_made_those_of_all_records(rng, classes):
+    """By the party's own code, for one party of records whose features have mean 0."""
+    points = rng.normal(size=(2500, 4))
+    recipe = Recipe(Unit.WHOLE_OWNER.value, 3.0, 1e-5, 2500)
+    terms = Terms.of(points, list(range(classes)), 2)
+    course = Course(whitened(points, dimensions=4), points, terms, recipe)
+    course._a[:, 1:] -= course._a[:, 1:].mean(0)
+    places = np.minimum((points[:, 0] + rng.normal(size=2500) > 1.5) * 1 + (points[:, 1] > 2), 2)
+    y = np.eye(3)[places][:, :classes]
+    y[:, -1] += 1 - y.sum(1)
+    even = np.full(classes, 1 / classes)
+    given = (course._a, y, course.weights, course.gains, 1.0, even)
+    seen = owner_vector(*given) / LEVELS / course.gains[:, None]
+    seen -= seen.mean(1, keepdims=True)
+    weighted = course._a.T @ course._p / len(y) + seen
+    true = course._a.T @ y / len(y)
+    assert np.abs(weighted - true)[0].max() > 0.1
+    np.testing.assert_allclose(course._unweighted(weighted, 0.0), true, atol=1e-3)
 
 
 @pytest.mark.same_draws

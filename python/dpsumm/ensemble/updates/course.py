@@ -155,6 +155,8 @@ class Course:
             # A party weighs its records by the root of a class's share here over its own.
             self._shares = np.maximum(moments[0], 1e-9) ** (2 if self.recipe.whole else 1)
             self._shares /= self._shares.sum()
+            if self.recipe.whole:
+                moments = self._unweighted(moments, float(variance[0]))
         elif self._apart is None and self._precision.all():
             self.strange |= self._strange(moments, variance)
         if self.rounds > 0 or not self._narrowed(moments, variance):
@@ -169,6 +171,20 @@ class Course:
                 self._apart.skip()
                 self._a = widened(self._a)
         self.step = self._next()
+
+    def _unweighted(self, moments: Array, variance: float) -> Array:
+        """Return the first round's moments, as if parties did not weigh their records by class.
+
+        They do by the root of even shares over theirs, so that a rare class has the root of its
+        share. Which mean the features have then is told by their mean without weights, 0.
+        """
+        k, least = self.shape[1], 0.05 / self.shape[1]
+        signal = self._expected[0] / (self._expected[0] + (k - 1) * variance)
+        roots = np.maximum(1 / k + signal * (moments[0] - 1 / k), least)
+        factors = roots / (roots**2).sum()
+        slopes = moments[1:] - (moments[1:] @ factors / factors.sum())[:, None]
+        shares = moments[0] * factors
+        return np.vstack([shares / shares.sum(), slopes * factors])
 
     def _narrowed(self, moments: Array, variance: Array) -> bool:
         """Go on with fewer functions if classes are too rare for so many, from their shares alone.
