@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.whitened import Whitened, sample, whitened
 from dpsumm.ensemble.terms import Terms
+from dpsumm.ensemble.updates.agreement import Agreement
 from dpsumm.ensemble.updates.apart import LEAST_ROUNDS, Apart, around, linear, padded, widened
 from dpsumm.ensemble.updates.clipping import LEVELS
+from dpsumm.ensemble.updates.corrected import left_by_clip, unweighted
 from dpsumm.ensemble.updates.fit import fit, likeliest_factor, likeliest_shares, partition
 from dpsumm.ensemble.updates.gains import expected_rows, gains_of
 from dpsumm.ensemble.updates.messages import Step
@@ -79,7 +81,7 @@ class Course:
         self._total, self._precision = np.zeros(self.shape), np.zeros(m + 1)
         self._fitted = np.zeros(self.shape)
         self.weights, self._p = np.zeros(self.shape), np.full((len(chosen), k), 1 / k)
-        self._beyond, self._doubt, self._signal = 0.0, 0.0, 0.0
+        self._agreement = Agreement(self._expected)
 
     @property
     def longest(self) -> int:
@@ -156,7 +158,10 @@ class Course:
             self._shares = np.maximum(moments[0], 1e-9) ** (2 if self.recipe.whole else 1)
             self._shares /= self._shares.sum()
             if self.recipe.whole:
-                moments = self._unweighted(moments, float(variance[0]))
+                noise = (self.shape[1] - 1) * variance[0]
+                moments = unweighted(
+                    moments, float(self._expected[0] / (self._expected[0] + noise))
+                )
         elif self._apart is None and self._precision.all():
             self.strange |= self._strange(moments, variance)
         if self.rounds > 0 or not self._narrowed(moments, variance):
@@ -171,20 +176,6 @@ class Course:
                 self._apart.skip()
                 self._a = widened(self._a)
         self.step = self._next()
-
-    def _unweighted(self, moments: Array, variance: float) -> Array:
-        """Return the first round's moments, as if parties did not weigh their records by class.
-
-        They do by the root of even shares over theirs, so that a rare class has the root of its
-        share. Which mean the features have then is told by their mean without weights, 0.
-        """
-        k, least = self.shape[1], 0.05 / self.shape[1]
-        signal = self._expected[0] / (self._expected[0] + (k - 1) * variance)
-        roots = np.maximum(1 / k + signal * (moments[0] - 1 / k), least)
-        factors = roots / (roots**2).sum()
-        slopes = moments[1:] - (moments[1:] @ factors / factors.sum())[:, None]
-        shares = moments[0] * factors
-        return np.vstack([shares / shares.sum(), slopes * factors])
 
     def _narrowed(self, moments: Array, variance: Array) -> bool:
         """Go on with fewer functions if classes are too rare for so many, from their shares alone.
@@ -236,24 +227,7 @@ class Course:
             return self._kept_length(seen, sd), np.zeros(self.shape)
         if self._apart is not None:
             return 1.0, np.zeros(self.shape)
-        return self._cut()
-
-    def _cut(self) -> tuple[float, Array]:
-        """Return the same for records that are as the points, with labels as the model says.
-
-        Those of a rare class are cut most. Uncorrected, the class seems rarer than it is, and the
-        model is too sure of the others. With many classes the correction of slopes does not pay:
-        what is left of them differs too much between classes.
-        """
-        p = self._p
-        squares = np.maximum(1 - 2 * p + (p**2).sum(1, keepdims=True), 0.0)
-        length = np.sqrt(self._squares[:, None] * squares)
-        left = p * np.minimum(1.0, self.step.clip / np.maximum(length, 1e-300))
-        mean = self._a.T @ (left - p * left.sum(1, keepdims=True)) / len(p)
-        if self.shape[1] > 2:
-            mean[1:] = 0.0
-            return 1.0, mean
-        return float((left * squares).sum() / (p * squares).sum()), mean
+        return left_by_clip(self._a, self._squares, self._p, self.step.clip)
 
     def _kept_length(self, seen: Array, sd: float) -> float:
         """Return how much of a mean's length clipping has left: nearly every vector is cut."""
@@ -317,25 +291,11 @@ class Course:
         self._found = (squares[1:], (variance + sampled)[1:], signal[1:])
 
     def _strange(self, moments: Array, variance: Array) -> bool:
-        """Return whether the rounds' moments so far differ by more than noise.
-
-        All are moments of the parties' records by way of the public points: the records' residuals,
-        added to the moments of the model on the points. If points and records are alike, a round
-        differs from those before by noise and by less than the expected signal, or less than half
-        of it on average, even where labels are sure. Records half a deviation away differ by more.
-        """
-        known = 1 / self._precision
+        """Return whether the rounds so far show that points and records are unlike."""
+        known, degrees = 1 / self._precision, self.shape[1] - 1
         apart = ((moments - self._total * known[:, None]) ** 2).sum(1)
-        degrees = self.shape[1] - 1
         noise = degrees * (known + variance)
-        # A row whose noise is more than the signal of all tells nothing, and would hide the others.
-        whole = float(self._expected.sum())
-        weight = (whole / (whole + noise)) ** 4
-        self._beyond += float(weight @ (apart - noise))
-        self._doubt += 2 * float(((weight * noise) ** 2).sum()) / degrees
-        self._signal += float(weight @ self._expected)
-        part = 1.0 if self.rounds == 1 else 0.5
-        return self._beyond > max(part * self._signal, 6 * math.sqrt(self._doubt))
+        return self._agreement.broken(self.rounds, apart, noise, degrees)
 
     def chance(self) -> float:
         """That noise alone shows as much as the sums, 0 to 1."""
