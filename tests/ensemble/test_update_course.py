@@ -109,6 +109,21 @@ def test_a_rare_class_is_ranked_and_seems_as_rare_as_it_is(rng, share, epsilon, 
     assert model.verdict.severity is not Severity.ALARM
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_rare_class_in_one_round_leaves_a_model_that_can_be_judged(rng, rounds):
+    points = rng.normal(size=(500, 8))
+    recipe = Recipe(RECORD.value, 3.0, 1e-5, 6000, rounds)
+    terms = Terms.of(points, [0, 1], 20)
+    course = Course(whitened(points, **recipe.features(8, terms)), points, terms, recipe)
+    sums = np.zeros(course.shape, dtype=np.int64)
+    sums[0] = np.array([1, -1]) * int(0.47 * course.gains[0] / (course.step.clip * course._unit))
+    course.take(sums)
+    for _ in range(1, rounds):
+        course.take(0 * sums)
+    assert 0 <= course.chance() <= 1
+    assert course.fitted.softmax
+
+
 def clusters(rng, centres, classes, n):
     """Return n points around centres that belong to classes by turns, and their labels."""
     which = rng.integers(0, len(centres), n)

@@ -184,7 +184,8 @@ class Course:
         """
         n_columns, asked = self._points.shape[1], self.recipe.features
         wanted = asked(n_columns, self.terms, self._labels)
-        if wanted == asked(n_columns, self.terms):
+        # A single round has the slopes, too.
+        if self.recipe.rounds == 1 or wanted == asked(n_columns, self.terms):
             return False
         self._begin(padded(whitened(self._points, **wanted), self.shape[0] - 1))
         self._total[0], self._precision[0] = moments[0] / variance[0], 1 / variance[0]
