@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dpsumm import Schema
 from dpsumm.data.check import check, draft
 from dpsumm.data.file import File, FileFormat
+from dpsumm.data.kinds.kind import Kind
 from dpsumm.errors import InvalidDataError
 
 ITEMS = st.sampled_from(
@@ -92,3 +93,27 @@ def test_several_samples_count_together(tmp_path):
     assert bmi.when_missing == ward.when_missing == "encode"
     assert ward.categories == ("a", "b")
     assert check(tmp_path / "s.parquet", Schema([age, ward])).accepted
+
+
+@pytest.mark.parametrize(
+    ("times", "is_category"),
+    [
+        ({0: 370, 1: 87, 2: 39, 3: 3, 4: 1}, False),  # children: others have five
+        ({0: 60, 1: 30, 2: 9, 3: 1}, False),
+        ({1: 40, 2: 30, 3: 20, 4: 10}, True),  # regions
+        ({1: 5, 2: 2, 3: 2}, True),
+        ({0: 999, 1: 1}, True),  # a flag
+        ({0: 9, 1: 0, 5: 1}, True),
+        ({k: 10 for k in range(7)}, False),
+    ],
+)
+@pytest.mark.parametrize("as_float", [False, True])
+def test_whole_numbers_with_a_rare_one_may_be_counts(times, is_category, as_float):
+    values = [k for k, n in times.items() for _ in range(n)]
+    column = draft(pl.DataFrame({"k": [float(k) if as_float else k for k in values]}))[0].columns[0]
+    assert (column.kind is Kind.CATEGORY) is is_category
+    if not is_category:
+        assert column.bounds is not None
+        assert column.bounds[0] <= min(values)
+        assert column.bounds[1] >= max(values)
+        assert column.whole is not as_float

@@ -125,6 +125,18 @@ def test_a_budget_that_promises_nothing_is_refused_before_a_release(tmp_path):
     assert any("Delta 0.01 is not below 1 / 300" in note for note in synthetic.notes)
 
 
+def test_owners_and_coordinator_count_a_label_that_the_schema_names(tmp_path):
+    owns = Column("owns", "label", categories=(0, 1))
+    channel = Loopback(tmp_path)
+    bank = Schema([one if one.name != "owns" else owns for one in SCHEMAS["bank"].columns])
+    channel.schemas = {**SCHEMAS, "bank": bank}
+    synthetic = synthesize_silos(
+        channel, channel.schemas, ids="person", protocol=PROTOCOL, journal=tmp_path / "answers"
+    )
+    assert synthetic.label_model is not None
+    assert synthetic.to_frame().columns == ["income", "owns", "smokes"]
+
+
 def test_rows_come_from_afar(whole):
     channel, synthetic = whole
     rows = pl.read_csv(channel.folder / "rows.csv")

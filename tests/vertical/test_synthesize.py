@@ -531,7 +531,7 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
         (
             lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, Column("y", "label")])}},
             InvalidParameterError,
-            "kind 'label'.*kind 'category' with its categories",
+            "'y' is a label without categories.*Add `categories`",
         ),
         (lambda: {"schema": {"bank": BANK}}, InvalidParameterError, "a dict of each owner's name"),
         (lambda: {"owners": [1, 2]}, InvalidParameterError, "owners must be a dict"),

@@ -41,7 +41,9 @@ class Agreed:
         pairs: Sequence[tuple[str, str]] = (),
     ) -> Agreed:
         """Return the columns, from public schemas alone."""
-        schemas = {name: schema_of(known) for name, known in schema.items()}
+        read = {name: schema_of(known) for name, known in schema.items()}
+        schemas = {name: with_label_counted(known) for name, known in read.items()}
+        label = _label_of(read.values()) if label is None else label
         same = len({known.fingerprint for known in schemas.values()}) == 1
         if same and ids is not None:
             raise InvalidParameterError(
@@ -68,6 +70,24 @@ class Agreed:
         """The levels of all columns, owner by owner."""
         every = list(self.levels.values())[: len(self.layout.holders)]
         return tuple(one for owner in every for one in owner)
+
+
+def with_label_counted(schema: Schema) -> Schema:
+    """Return a schema whose label is a category as any other, if its categories are listed."""
+    if schema.label is None or not schema.label.categories:
+        return schema
+    category = replace(schema.label, kind=Kind.CATEGORY)
+    return Schema([category if one is schema.label else one for one in schema.columns])
+
+
+def _label_of(schemas: Iterable[Schema]) -> str | None:
+    """Return the name of the one label that schemas have."""
+    labels = sorted({one.label.name for one in schemas if one.label is not None})
+    if len(labels) > 1:
+        raise InvalidParameterError(
+            f"label: columns {listed(labels)} have kind 'label'. Name one of them by `label`"
+        )
+    return labels[0] if labels else None
 
 
 def by_owner(owners: Iterable[str], schema: object) -> dict[str, Any]:
@@ -103,9 +123,9 @@ def public_levels(
         for column in schema.columns:
             if column.kind is Kind.LABEL:
                 raise InvalidParameterError(
-                    f"schema: column {column.name!r} has kind 'label', which synthetic rows do "
-                    "not have. Give it kind 'category' with its categories, and name it by "
-                    "`label`"
+                    f"schema: column {column.name!r} is a label without categories, and rows "
+                    "need a list of its values. Add `categories` to it, or give it kind 'number' "
+                    "with bounds"
                 )
             if column.kind is Kind.IGNORE and column.name != ids:
                 raise InvalidParameterError(

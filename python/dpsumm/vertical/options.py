@@ -81,7 +81,8 @@ class Method:
     Parameters
     ----------
     label : COLUMN
-        Column that models of the rows should predict. Its tables get more of the budget.
+        Column that models of the rows should predict. Its tables get more of the budget. By default
+        the schemas' label.
     bins : N or COLUMN=N or COLUMN=EDGE,EDGE,...
         Bins of all columns of numbers and dates, or of one column. Give a number of bins of equal
         width, or their edges.

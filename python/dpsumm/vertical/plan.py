@@ -320,12 +320,13 @@ def plan_synthesis(
         least_records=math.ceil(records * least / LITTLE) if tables else 0,
         mean_errors=_mean_errors(agreed, noise, records),
         again=len(set(noise.coarse) & set(noise.pairs)),
-        label_noise=label_noise(noise) if _is_category(agreed, label) else None,
+        label_noise=label_noise(noise) if _is_category(agreed) else None,
     )
 
 
-def _is_category(agreed: Agreed, label: str | None) -> bool:
-    return any(one.name == label and one.column.kind is Kind.CATEGORY for one in agreed.in_order)
+def _is_category(agreed: Agreed) -> bool:
+    label = agreed.layout.label
+    return label is not None and agreed.in_order[label].column.kind is Kind.CATEGORY
 
 
 def _mean_errors(agreed: Agreed, noise: NoisePlan, records: int) -> dict[str, float]:

@@ -25,7 +25,7 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
-from dpsumm.vertical.agreed import Agreed
+from dpsumm.vertical.agreed import Agreed, with_label_counted
 from dpsumm.vertical.grid import counted_as
 from dpsumm.vertical.helper import check_secret
 from dpsumm.vertical.inputs import read_held
@@ -85,7 +85,7 @@ class SiloOwner(Party):
                     "ledger: it has no cap on records, and any number of runs could be asked for. "
                     "Set one with 'dpsumm ledger cap'"
                 )
-        self._name, self._source, self._schema = name, source, schema
+        self._name, self._source, self._schema = name, source, with_label_counted(schema)
         self._ledger = ledger
         self._rows = Path(f"{os.fspath(ledger)}.rows")
         self._secret, self._alignment = secret, alignment

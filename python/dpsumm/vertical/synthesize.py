@@ -64,7 +64,8 @@ def synthesize(
     epsilon, delta
         Budget of one record, towards every party.
     label
-        Column that models of the rows should predict. Its tables get more of the budget.
+        Column that models of the rows should predict. Its tables get more of the budget. By default
+        the column of kind ``"label"`` in the schemas, if there is one.
     protocol
         `Tables()` by default.
     ids

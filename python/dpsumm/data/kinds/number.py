@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,6 +21,8 @@ NO_LIMITS = (-math.inf, math.inf)
 ABSENT = 0.1
 # A whole-number column of a sample with at most so many values is taken for categories.
 MOST_NUMBERS = 6
+# Below this share of a sample a value is rare, and so it is if only one row has it.
+RARE = 0.01
 # One limit, or an array of one per column.
 _Limit = TypeVar("_Limit", float, NDArray[np.float64])
 
@@ -147,10 +150,16 @@ class Number(Position):
 
     @staticmethod
     def drafted(values: Sequence[float], whole: bool) -> dict[str, Any]:
-        """Return options for a column of numbers: bounds rounded outwards, or few categories."""
-        distinct = sorted(set(values))
+        """Return options for a column of numbers: bounds rounded outwards, or few categories.
+
+        Three values or more are not categories if one is rare. They may be counts, and data have
+        higher ones than a sample, which no list of categories would take.
+        """
+        times = Counter(values)
+        distinct = sorted(times)
         exact = all(value.is_integer() and abs(value) <= 2**53 for value in distinct)
-        if exact and len(distinct) <= MOST_NUMBERS:
+        all_seen = min(times.values(), default=0) >= max(2, RARE * len(values))
+        if exact and (len(distinct) <= 2 or (len(distinct) <= MOST_NUMBERS and all_seen)):
             return {"categories": tuple(map(int, distinct))}
         finite = [value for value in distinct if math.isfinite(value)] or [0.0]
         low, high = finite[0], finite[-1]
