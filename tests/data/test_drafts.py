@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from dpsumm import Schema
 from dpsumm.data.check import check, draft
 from dpsumm.data.file import File, FileFormat
-from dpsumm.data.kinds.kind import Kind
 from dpsumm.errors import InvalidDataError
 
 ITEMS = st.sampled_from(
@@ -95,25 +94,11 @@ def test_several_samples_count_together(tmp_path):
     assert check(tmp_path / "s.parquet", Schema([age, ward])).accepted
 
 
-@pytest.mark.parametrize(
-    ("times", "is_category"),
-    [
-        ({0: 370, 1: 87, 2: 39, 3: 3, 4: 1}, False),  # children: others have five
-        ({0: 60, 1: 30, 2: 9, 3: 1}, False),
-        ({1: 40, 2: 30, 3: 20, 4: 10}, True),  # regions
-        ({1: 5, 2: 2, 3: 2}, True),
-        ({0: 999, 1: 1}, True),  # a flag
-        ({0: 9, 1: 0, 5: 1}, True),
-        ({k: 10 for k in range(7)}, False),
-    ],
-)
 @pytest.mark.parametrize("as_float", [False, True])
-def test_whole_numbers_with_a_rare_one_may_be_counts(times, is_category, as_float):
-    values = [k for k, n in times.items() for _ in range(n)]
-    column = draft(pl.DataFrame({"k": [float(k) if as_float else k for k in values]}))[0].columns[0]
-    assert (column.kind is Kind.CATEGORY) is is_category
-    if not is_category:
-        assert column.bounds is not None
-        assert column.bounds[0] <= min(values)
-        assert column.bounds[1] >= max(values)
-        assert column.whole is not as_float
+def test_few_whole_numbers_leave_room_for_others(as_float):
+    children = [0] * 40 + [1] * 9 + [2, 3]
+    sample = pl.DataFrame({"k": [float(k) if as_float else k for k in children]})
+    made, _ = draft(sample)
+    assert (made.columns[0].categories, made.columns[0].other) == ((0, 1, 2, 3), 4)
+    found = check(pl.DataFrame({"k": [0, 1, 4, 7]}), made).columns[0]
+    assert (found.refused, found.unknown) == ((), 2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsumm import Column, Schema
-from dpsumm.data.kinds.number import ABSENT
+from dpsumm.data.kinds.kind import ABSENT
 from dpsumm.data.schema import uniform_points
 from dpsumm.data.table import read_table
 from dpsumm.errors import InvalidParameterError
@@ -20,6 +20,7 @@ COLUMNS = {
     "kind": Column("kind", categories=tuple("abc"), other="d", when_missing="encode", weight=0.3),
     "one": Column("one", categories=("a",)),
     "order": Column("order", categories=(1, 2), ordered=True, other=9, when_missing="encode"),
+    "many": Column("many", categories=[*map(str, range(20))], other="x", when_missing="encode"),
     "rank": Column("rank", categories=tuple(range(5)), ordered=True, when_missing="encode"),
 }
 
@@ -63,8 +64,14 @@ def test_draws_are_uniform_over_what_the_schema_allows():
     points = uniform_points(Schema(COLUMNS.values()), n, 3)
     at = dict(zip(Schema(COLUMNS.values()).cells, points.T, strict=True))
     standard = 6 * np.sqrt(n)  # six standard errors are below
-    for cell in ("kind=a", "kind=b", "kind=c", "kind=d", "kind missing"):
-        assert abs((at[cell] > 0).sum() - n / 5) < standard / 2
+    known, rare = n * (1 - 2 * ABSENT), n * ABSENT
+    for cell in ("kind=a", "kind=b", "kind=c"):
+        assert abs((at[cell] > 0).sum() - known / 3) < standard / 2
+    for cell in ("kind=d", "kind missing", "order=9", "order missing"):
+        assert abs((at[cell] > 0).sum() - rare) < standard / 2
+    # Of many categories, no more than each of them.
+    for cell in ("many=x", "many missing", "many=0", "many=19"):
+        assert abs((at[cell] > 0).sum() - n / 22) < standard / 2
     for low in np.arange(0, 2, 0.25):
         inside = (at["number"] >= low) & (at["number"] < low + 0.25)
         assert abs(inside.sum() - n / 8) < standard / 2
@@ -73,8 +80,6 @@ def test_draws_are_uniform_over_what_the_schema_allows():
     assert (at["gap"][absent] == 0.5).all()
     assert abs((at["gap"][~absent] < 0.25).mean() - 0.25) < 0.03
     assert set(at["order"]) == {0.0, 0.5, 1.0}
-    assert abs((at["order=9"] > 0).sum() - n / 4) < standard / 2
-    assert abs((at["order missing"] > 0).sum() - n / 4) < standard / 2
     assert (at["one=a"] == at["one=a"][0]).all()
 
 

@@ -192,14 +192,15 @@ def draft(
 
     Of several samples, from different sites for example, all rows count together.
 
-    Both are for people to correct. Numbers get bounds that are rounded outwards. Truth values, two
-    whole numbers, and texts with at most 60 values, each twice as a rule, become categories. So do
-    3 to 6 whole numbers if each is frequent. Dates get whole years. A label with at most 20
-    values lists them as its categories, without an `other`: owners who spell them otherwise are
-    refused. What looks like an identifier is not in the schema, so no run reads it, and neither is
-    a column of one value. Others are ignored by the kernel and travel along. Where the sample has
-    missing values, they are encoded. A value far from all others that several rows have, such as
-    -9999, becomes a mark of them.
+    Both are for people to correct. Numbers get bounds that are rounded outwards. Whole numbers with
+    at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
+    categories. Values that the sample lacks count as `other`, which is the next higher number
+    where categories are numbers. Dates get whole years. A label with at most 20 values lists them
+    as its categories, without an `other`: owners who spell them otherwise are refused. What looks
+    like an identifier is not in the schema, so no run reads it, and neither is a column of one
+    value. Others are ignored by the kernel and travel along. Where the sample has missing values,
+    they are encoded. A value far from all others that several rows have, such as -9999, becomes a
+    mark of them.
 
     Returns
     -------

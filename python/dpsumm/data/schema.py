@@ -330,8 +330,9 @@ class Schema:
 def uniform_points(schema: Schema, count: int, seed: int) -> NDArray[np.float64]:
     """Return points of independent, uniform values, in the kernel's space.
 
-    Numbers and dates are uniform in their bounds, and missing in one draw of ten if that is
-    encoded. Categories, `other` and missing among them, have equal chances.
+    Numbers and dates are uniform in their bounds. Categories have equal chances. One draw of ten is
+    missing, and one of ten is `other`, if the column has these, or as often as a category if that
+    is less.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.basics.checks import is_number
 from dpsumm.data.frame import Cells
 from dpsumm.data.kinds.items import NULLS, WORDS, number_of, spelling, spells_nan, truth_of
-from dpsumm.data.kinds.kind import Facts, Read, Seen, has_fractions
+from dpsumm.data.kinds.kind import ABSENT, Facts, Read, Seen, has_fractions
 
 
 class Category(Seen):
@@ -211,8 +211,20 @@ class Category(Seen):
             out[codes == k, 1] = weight * math.sqrt(self.variance)
 
     def draw(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
-        """See `Seen.draw`; `other` and missing have the chances of a category."""
-        codes = np.floor(units * (len(self.values) + self.column.encodes_missing))
+        """See `Seen.draw`. `other` and missing are drawn once in ten times each, or as a category.
+
+        Data have few of them. As often as one of two categories, they would be in nearly all
+        draws of ten such columns.
+        """
+        n_known = len(self.column.categories)
+        more = (self.column.other is not None) + self.column.encodes_missing
+        each = min(ABSENT, 1 / (n_known + more))
+        rest = 1 - more * each
+        codes = np.where(
+            units < rest,
+            np.minimum(np.floor(units / rest * n_known), n_known - 1),
+            n_known + np.minimum(np.floor((units - rest) / each), more - 1),
+        )
         return np.where(codes == len(self.values), np.nan, codes)
 
     def originals(self, values: NDArray[Any]) -> tuple[Any, Any]:

@@ -21,6 +21,8 @@ from dpsumm.data.kinds.items import WORDS, number_of, spells_nan
 from dpsumm.errors import InvalidParameterError
 
 Value: TypeAlias = str | float | bool
+# Share of the draws of a column that are missing or `other`, each, if it has them.
+ABSENT = 0.1
 
 
 class Kind(str, Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,16 +12,12 @@ from numpy.typing import NDArray
 
 from dpsumm.data.frame import Cells
 from dpsumm.data.kinds.items import number_of
-from dpsumm.data.kinds.kind import Facts, Read, Seen, has_fractions
+from dpsumm.data.kinds.kind import ABSENT, Facts, Read, Seen, has_fractions
 from dpsumm.errors import InvalidParameterError
 
 NO_LIMITS = (-math.inf, math.inf)
-# Share of a column's draws that are missing, if that is encoded.
-ABSENT = 0.1
 # A whole-number column of a sample with at most so many values is taken for categories.
 MOST_NUMBERS = 6
-# Below this share of a sample a value is rare, and so it is if only one row has it.
-RARE = 0.01
 # One limit, or an array of one per column.
 _Limit = TypeVar("_Limit", float, NDArray[np.float64])
 
@@ -152,15 +147,14 @@ class Number(Position):
     def drafted(values: Sequence[float], whole: bool) -> dict[str, Any]:
         """Return options for a column of numbers: bounds rounded outwards, or few categories.
 
-        Three values or more are not categories if one is rare. They may be counts, and data have
-        higher ones than a sample, which no list of categories would take.
+        Data may have values that a sample lacks, such as more children. These count as the next
+        number.
         """
-        times = Counter(values)
-        distinct = sorted(times)
-        exact = all(value.is_integer() and abs(value) <= 2**53 for value in distinct)
-        all_seen = min(times.values(), default=0) >= max(2, RARE * len(values))
-        if exact and (len(distinct) <= 2 or (len(distinct) <= MOST_NUMBERS and all_seen)):
-            return {"categories": tuple(map(int, distinct))}
+        distinct = sorted(set(values))
+        exact = all(value.is_integer() and abs(value) < 2**53 for value in distinct)
+        if exact and len(distinct) <= MOST_NUMBERS:
+            known = tuple(map(int, distinct))
+            return {"categories": known, "other": known[-1] + 1}
         finite = [value for value in distinct if math.isfinite(value)] or [0.0]
         low, high = finite[0], finite[-1]
         # 29..77 becomes 20..80.
