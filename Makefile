@@ -119,7 +119,7 @@ $(eval $(call environment,.venv-rows,rows))
 engines: $(VENV)/.built .venv-engines/.ready  ## MPyC in real processes
 	$(ENGINES) -m pytest -q tests/engines
 
-evidence-vertical: $(VENV)/.built .venv-engines/.ready .venv-rows/.ready  ## Figures of docs/results-rows.md: make evidence-vertical DATA=folder; goes on where it was
+evidence-vertical: $(VENV)/.built .venv-engines/.ready .venv-rows/.ready  ## Figures of docs/results-rows.md and its tables: make evidence-vertical DATA=folder; goes on where it was
 	$(ENGINES) -m evidence.vertical --data $(DATA)
 
 SECONDS ?= 60

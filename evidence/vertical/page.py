@@ -1,4 +1,4 @@
-"""The tables of docs/results-rows.md from the results."""
+"""The tables of docs/results-rows.md and evidence/results/rows.md from the results."""
 
 from __future__ import annotations
 
@@ -30,14 +30,43 @@ METHODS = {
 REAL = {"real": "the real rows", "alone": "the real rows, the label owner's columns alone"}
 
 
+# What the guide's page shows, at this epsilon.
+_USUAL = 1.0
+_SHORT = ("default", "by-hand", "MST", "dpvi", "dpvi-published")
+
+
 def written(page: str, results: Lines, of_parts: str = "") -> str:
-    """Return the page with the tables between its marks replaced."""
+    """Return the page of all tables with those between its marks replaced."""
     tables = {
         "accuracy": accuracy(results),
         "auc": _table(results, ("auc",), REAL | {"majority": "most frequent"}),
         "distance": distance(results),
         "parts": of_parts,
     }
+    return _filled(page, tables)
+
+
+def summed_up(page: str, results: Lines) -> str:
+    """Return the guide's page with its table replaced."""
+    rows = []
+    for task in ("adult", "adult-rare", "clinic"):
+        for method, words in (METHODS | REAL).items():
+            mine = [r for r in results if (r["task"], r["method"]) == (task, method)]
+            wanted = _SHORT if method in METHODS else REAL
+            mine = [line for line in mine if "auc" in line and line["epsilon"] in (0, _USUAL)]
+            if mine and method in wanted:
+                across = "across" if method != "alone" else None
+                cells = [_mean(mine, key) for key in ("trees", "auc", across)]
+                rows.append([NAMES[task], words, *cells])
+    head = ["table", "rows", "accuracy", "AUC", "distance across owners"]
+    return _filled(page, {"short": markdown(head, rows)})
+
+
+def _mean(lines: Lines, key: str | None) -> str:
+    return "" if key is None else _short(np.mean([line[key] for line in lines]))
+
+
+def _filled(page: str, tables: Mapping[str, str]) -> str:
     for name, text in tables.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         page, found = mark.subn(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)

@@ -4,9 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 from evidence.vertical.data import clinic
-from evidence.vertical.page import written
+from evidence.vertical.page import summed_up, written
 from evidence.vertical.paper_figures import likelihood
 from evidence.vertical.score import auc, distances, judged, pair_distances, predicted
+from evidence.vertical.unseen import SAMPLE, task_of
+from evidence.vertical.unseen import line as unseen_line
 from evidence.vertical.wide import COPIES, distance, widened
 
 from dpsumm.vertical import Mixture
@@ -40,6 +42,18 @@ def test_the_page_has_means_of_what_is_there():
     assert page.endswith("<!-- end -->\n<!-- parts -->\n\n<!-- end -->\n")
     with pytest.raises(ValueError, match="mark auc"):
         written("<!-- accuracy -->\n<!-- end -->", results)
+
+
+def test_the_guide_has_the_usual_epsilon():
+    results = [line("default", e, 0, 0.8) | {"auc": 0.7 + e / 10} for e in (0.5, 1.0)]
+    results += [line("chain", 1.0, 0, 0.8) | {"auc": 0.75}]
+    results += [line(name, 0.0, 0, 0.9) | {"auc": 0.91} for name in ("real", "alone", "majority")]
+    page = summed_up("<!-- short -->\n<!-- end -->", results)
+    assert page.splitlines()[3:-1] == [
+        "| Adult, two owners | `Tables()` | .500 | .800 | .250 |",
+        "| Adult, two owners | the real rows | .500 | .910 | .250 |",
+        "| Adult, two owners | the real rows, the label owner's columns alone | .500 | .910 |  |",
+    ]
 
 
 def test_rows_are_judged_by_other_rows():
@@ -115,3 +129,20 @@ def test_half_of_a_copy_is_its_original():
     assert distance(rows, rows, schemas, [("age", "visits")]) == 0
     apart = rows.with_columns(pl.col("visits").shuffle(seed=1))
     assert distance(rows, apart, schemas, [("age", "visits")]) > 0.05
+
+
+def test_a_table_of_others_is_split_by_a_draft_of_its_own(rng):
+    n = 3000
+    x = rng.normal(size=n).round(3)
+    y = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * x)), "b", "a")
+    table = pl.DataFrame({"x": x, "kind": rng.integers(0, 3, n), "y": y, "z": rng.random(n)})
+    task = task_of("t, y", table, "y", "a")
+    assert len(task.real) == 4 * (n - SAMPLE) // 5
+    assert len(task.held_out) == n - SAMPLE - len(task.real)
+    assert sorted(task.columns) == ["kind", "x", "y", "z"]
+    assert task.columns[-1] == "y"
+    assert set(task.owner_of) == {0, 1}
+    assert task.held_out[:, -1].mean() == pytest.approx((y == "b").mean(), abs=0.1)
+    name, records, rows, *_, real, _, _ = unseen_line(task)
+    assert (name, records) == ("t, y", "2,000")
+    assert 0.6 < float(rows) <= float(real) + 0.05
