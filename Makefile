@@ -43,7 +43,9 @@ rust-test:
 	cargo test --quiet --locked
 
 # Two processes, each with one thread for data frames: most of the time goes by in Python.
-PYTEST := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
+# Ledgers wait for the disk at each entry. Where there is room the tests' files are in memory.
+MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 {print "/dev/shm"}')
+PYTEST := PYTEST_DEBUG_TEMPROOT=$(MEMORY) POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 python-test: $(VENV)/.built
 	$(PYTEST) -m "not slow and not deep"
