@@ -175,3 +175,10 @@ def test_a_sparse_matrix_is_refused_with_the_way_out(kind: str, labelled: bool) 
     with pytest.raises(InvalidParameterError, match=r"sparse .*\.toarray\(\).*TruncatedSVD"):
         read_owners([source])
     assert len(read_owners([sparse.toarray()])[0]) == 4
+
+
+def test_a_name_that_is_there_twice_is_refused_in_pairs_too() -> None:
+    frame = pd.DataFrame([[1.0, 2.0, 3.0]] * 9, columns=["a", "b", "a"])
+    for source in (frame, (frame, np.arange(9) % 2)):
+        with pytest.raises(InvalidDataError, match="two columns have the same name"):
+            read_owners({"north": source})

@@ -47,7 +47,7 @@ CASES = {
     "infinity in target": ({"target": spoilt(np.inf)}, D, "'target'.*infinite"),
     "widths": ({"owners": [planted(), planted()[:, :1]]}, D, "'owner-1'.*1 column .*2.*same columns"),
     "width of target": ({"target": planted()[:, :1]}, D, "'target'.*1 column .*2"),
-    "text column": ({"owners": [frame(c=["987654.321"] * N)], "target": frame()}, D, "'c' is not numeric.*which columns are used"),
+    "text column": ({"owners": [frame(c=["987654.321"] * N)], "target": frame()}, D, "'c' is not numeric.*say its kind in a `schema`"),
     "missing column": ({"owners": [frame(), frame().drop("b")], "target": frame()}, D, "'owner-1'.*lacks column 'b'"),
     "column unknown": ({"owners": [frame()], "target": frame(), "schema": {"z": "number"}}, D, "has no column 'z', which its schema"),
     "column missing in target": ({"owners": [frame()], "target": frame().drop("a")}, D, "'target'.*no column 'a'"),

@@ -35,6 +35,12 @@ def plain(value: Any) -> Any:
     return value.to_pydatetime() if hasattr(value, "to_pydatetime") else value
 
 
+def settle(made: Any) -> None:
+    """Turn the scalars of NumPy in a frozen dataclass into Python's own, for messages and files."""
+    for field in fields(made):
+        object.__setattr__(made, field.name, plain(getattr(made, field.name)))
+
+
 def is_number(value: object) -> bool:
     """Return whether this is an int or a float, of Python or NumPy, and not a truth value."""
     if isinstance(value, int | float):

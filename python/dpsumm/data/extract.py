@@ -409,8 +409,8 @@ def _not_numeric(title: str, found: str) -> InvalidDataError:
     # Such as pandas' decimal.Decimal, which are numbers to everybody but the data frame.
     objects = ", or make it numbers by astype(float)" if found == "type Object" else ""
     return InvalidDataError(
-        f"{title} is not numeric ({found}). Say in a `schema` which columns are used, "
-        f"what the label is, and which categories a column has{objects}"
+        f"{title} is not numeric ({found}). Convert it, or say its kind in a `schema`, such as "
+        f"'category' or 'date'{objects}"
     )
 
 

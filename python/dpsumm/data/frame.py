@@ -140,7 +140,7 @@ class Cells:
         """Whether the column is categorical, and a value is no text.
 
         Of equal values a library keeps one category. For 1 and True, or one moment in two zones, it
-        is the one that came first, which may be another record's.
+        is the one that came first, which may be another record's. See `Seen.equal_is_same`.
         """
         import narwhals as nw
 
@@ -254,7 +254,7 @@ def _items(series: nw.Series[Any]) -> list[Any]:
     items = list(series.to_list())
     for i in np.flatnonzero(series.is_null().to_numpy()):
         items[i] = None
-    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
+    if series.dtype == nw.String:
         return items
     return [None if isinstance(item, float) and math.isnan(item) else item for item in items]
 
@@ -298,7 +298,10 @@ def is_frame(source: Any) -> bool:
     """Return whether this is a data frame of any library, lazy or not, by its names of columns."""
     import narwhals as nw
 
-    made = nw.from_native(source, pass_through=True)
+    try:
+        made = nw.from_native(source, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return True
     return isinstance(made, (nw.DataFrame, nw.LazyFrame))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from dpsumm.basics.checks import settle
 from dpsumm.errors import InvalidParameterError
 
 
@@ -35,6 +36,9 @@ class Updates:
     """
 
     records_per_owner: int | None = None
+
+    def __post_init__(self) -> None:
+        settle(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,7 @@ class Voting:
     points_are: str = "public"
 
     def __post_init__(self) -> None:
+        settle(self)
         if self.points_are not in ("public", "consumer"):
             raise InvalidParameterError(
                 f"points_are must be 'public' or 'consumer', got {self.points_are!r}"

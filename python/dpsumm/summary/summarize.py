@@ -161,7 +161,7 @@ def summarize(
     from dpsumm.summary.settings import check_kernel, check_run, held_to, settle_kernel
 
     started = time.perf_counter()
-    epsilon, delta = plain(epsilon), plain(delta)
+    epsilon, delta, seed = plain(epsilon), plain(delta), plain(seed)
     protocol = check_run(size, epsilon, delta, protocol, seed, ledger)
     embedding = kernel if isinstance(kernel, Embedding) else None
     kernel = RBF(0.5) if isinstance(kernel, Embedding) else kernel

@@ -159,7 +159,7 @@ def synthesize(
     from dpsumm.vertical.work import kept, restored
 
     started = time.perf_counter()
-    epsilon, delta = plain(epsilon), plain(delta)
+    epsilon, delta, seed = plain(epsilon), plain(delta), plain(seed)
     protocol = Tables() if protocol is None else protocol
     check_asked(owners, epsilon, delta, protocol, seed, ledger)
     engine = protocol.secret_product

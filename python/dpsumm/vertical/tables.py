@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from dpsumm.basics.checks import check_number, check_whole
+from dpsumm.basics.checks import check_number, check_whole, settle
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.vertical.defaults import COMPONENTS, KEEP
@@ -87,6 +87,7 @@ class Tables:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
+        settle(self)
         for name, low, high in (
             ("first", 0.01, 0.5),
             ("keep", 0, 10),

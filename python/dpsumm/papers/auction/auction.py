@@ -31,7 +31,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.basics.checks import check_even_features, check_whole
+from dpsumm.basics.checks import check_even_features, check_whole, settle
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.papers.auction.asking import Asking
@@ -144,6 +144,7 @@ class Auction(Protocol):
     )
 
     def __post_init__(self) -> None:
+        settle(self)
         for name, least in (("batch", 1), ("coalition", 1), ("spare_rounds", 0)):
             if name != "batch" or self.batch is not None:
                 check_whole(getattr(self, name), name, least)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm import kernels
-from dpsumm.basics.checks import check_number
+from dpsumm.basics.checks import check_number, settle
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.messages import Request
 from dpsumm.summary.mechanisms import Gaussian
@@ -126,6 +126,7 @@ class Offers(Protocol):
     )
 
     def __post_init__(self) -> None:
+        settle(self)
         # Here, not at the owners: by then the release has been charged.
         check_number(self.reads_per_record, "reads_per_record", 1, MOST_READS)
         check_number(self.spread, "spread", 0, 1)
