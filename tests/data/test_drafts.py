@@ -102,3 +102,9 @@ def test_few_whole_numbers_leave_room_for_others(as_float):
     assert (made.columns[0].categories, made.columns[0].other) == ((0, 1, 2, 3), 4)
     found = check(pl.DataFrame({"k": [0, 1, 4, 7]}), made).columns[0]
     assert (found.refused, found.unknown) == ((), 2)
+
+
+def test_a_sample_without_rows_is_refused(tmp_path):
+    (tmp_path / "sample.csv").write_text("age,sex\n")
+    with pytest.raises(InvalidDataError, match="sample: it has no rows"):
+        draft(tmp_path / "sample.csv")

@@ -206,6 +206,11 @@ def draft(
     -------
     Schema, and a reason for each column that it ignores or lacks though `ignore` does not name it.
 
+    Raises
+    ------
+    InvalidDataError
+        The samples have no rows, or cannot be read.
+
     Privacy
     -------
     None. Cells of the sample are in the schema and in the reasons. A sample of
@@ -213,6 +218,8 @@ def draft(
     """
     frame = _together([Wanted().frame(sample, "sample", typed=True) for sample in samples])
     cells = frame.take(frame.names)
+    if not any(map(len, cells.values())):
+        raise InvalidDataError("sample: it has no rows. Give one of some hundred records")
     found = {
         name: Column(name, Kind.IGNORE) if name in ignore else _column(cells[name], name == label)
         for name in frame.names
