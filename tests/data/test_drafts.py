@@ -106,5 +106,5 @@ def test_few_whole_numbers_leave_room_for_others(as_float):
 
 def test_a_sample_without_rows_is_refused(tmp_path):
     (tmp_path / "sample.csv").write_text("age,sex\n")
-    with pytest.raises(InvalidDataError, match="sample: it has no rows"):
+    with pytest.raises(InvalidDataError, match="sample has no rows"):
         draft(tmp_path / "sample.csv")

@@ -219,7 +219,7 @@ def draft(
     frame = _together([Wanted().frame(sample, "sample", typed=True) for sample in samples])
     cells = frame.take(frame.names)
     if not any(map(len, cells.values())):
-        raise InvalidDataError("sample: it has no rows. Give one of some hundred records")
+        raise InvalidDataError("sample has no rows. Give one of some hundred records")
     found = {
         name: Column(name, Kind.IGNORE) if name in ignore else _column(cells[name], name == label)
         for name in frame.names
