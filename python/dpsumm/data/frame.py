@@ -140,7 +140,7 @@ class Cells:
         """Whether the column is categorical, and a value is no text.
 
         Of equal values a library keeps one category. For 1 and True, or one moment in two zones, it
-        is the one that came first, which may be another record's. See `Seen.equal_is_same`.
+        is the one that came first, which may be another record's.
         """
         import narwhals as nw
 
@@ -254,7 +254,7 @@ def _items(series: nw.Series[Any]) -> list[Any]:
     items = list(series.to_list())
     for i in np.flatnonzero(series.is_null().to_numpy()):
         items[i] = None
-    if series.dtype == nw.String:
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return items
     return [None if isinstance(item, float) and math.isnan(item) else item for item in items]
 

@@ -73,10 +73,6 @@ class Category(Seen):
     def _is_text(self) -> bool:
         return isinstance(self.column.categories[0], str)
 
-    @property
-    def equal_is_same(self) -> bool:
-        return not self._is_text
-
     @cached_property
     def _known(self) -> dict[Any, int]:
         """Position of each category by what `_key` makes of it."""

@@ -222,14 +222,6 @@ class Seen(How):
         """Return the position of an item among categories, or None for another item."""
         return None
 
-    @property
-    def equal_is_same(self) -> bool:
-        """Whether values that Python takes for equal, such as 1 and True, have one code.
-
-        A categorical column keeps one of them, which may be another record's.
-        """
-        return False
-
     @cached_property
     def absent_texts(self) -> frozenset[str]:
         """Trimmed texts that mean a missing value, unless they are categories."""
@@ -265,7 +257,7 @@ class Seen(How):
 
     def coded(self, cells: Cells) -> Read:
         """Return the codes of a column that is not of numbers, worked out once for each value."""
-        if cells.has_odd_categories and not self.equal_is_same:
+        if cells.has_odd_categories:
             raise ValueError("categories that are not text")
         distinct = cells.distinct
         return Read.counted(distinct.laid(self.codes(distinct.items)))

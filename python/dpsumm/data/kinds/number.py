@@ -98,10 +98,6 @@ class Number(Position):
         """The bounds."""
         return self.column.bounds  # type: ignore[return-value]
 
-    @property
-    def equal_is_same(self) -> bool:
-        return True
-
     def present(self, cells: Cells) -> Read:
         """See `How.read`. Texts are numbers only where the column has marks, or a file's fields."""
         if cells.is_number:
