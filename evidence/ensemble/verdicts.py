@@ -3,9 +3,10 @@
     python -m evidence.ensemble.verdicts [--runs 400]
 
 Counts the verdicts of `dpsumm.learn` (information, a warning, an alarm) on models that beat the
-commonest class by two points or more on 3,000 fresh points, on models that lose by as much, and on
-others whose parties' labels are spoilt. For models that beat it by ten points or more, the expected
-calibration error of their probabilities. Prints two tables in Markdown.
+commonest class by two points or more on 3,000 fresh points, and on models that lose by as much.
+Models of parties with spoilt labels are counted apart, and those of 50 or more parties once more.
+For models that beat the commonest class by ten points or more, the expected calibration error of
+their probabilities. Prints three tables in Markdown.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,8 @@ from evidence.ensemble.worlds import MOST, POINTS, TEST, world
 
 LABELS = 200
 GOOD, CLEAR = 0.02, 0.1
+# Votes of so many parties can be told from noise.
+MANY = 50
 # Probabilities of the predicted classes, in so many groups of equal width.
 GROUPS = 15
 LEVELS = ("INFO", "WARNING", "ALARM")
@@ -36,7 +40,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    rng, found = np.random.default_rng(given.seed), Counter[tuple[str, str, int, str]]()
+    rng, found = np.random.default_rng(given.seed), Counter[Counted]()
     errors: dict[str, list[float]] = {"updates": [], "votes": []}
     warnings.simplefilter("ignore")
     ran = 0
@@ -44,23 +48,40 @@ def main() -> None:
         counted = run(rng, errors)
         ran += bool(counted)
         found.update(counted)
-    print("| Learnt from | Model | Own labels | No alarm | Check | Do not use |")
-    print("|---|---|---|---|---|---|")
-    for method, model, labels in sorted({key[:3] for key in found}):
-        counts = [found[method, model, labels, level] for level in LEVELS]
-        print(f"| {method} | {model} | {labels} | {' | '.join(map(str, counts))} |")
+    print_counts(found)
+    print(f"\nOf {MANY} parties or more:\n")
+    print_counts(Counter({key: n for key, n in found.items() if key.many}))
     print("\n| Learnt from | Models | Calibration error, median | 9 in 10 below | Above .1 |")
     print("|---|---|---|---|---|")
     for method, each in errors.items():
+        if not each:
+            continue
         middle, high = np.quantile(each, [0.5, 0.9])
         above = int((np.array(each) > CLEAR).sum())
         print(f"| {method} | {len(each)} | {middle:.3f} | {high:.3f} | {above} |")
 
 
-def run(
-    rng: np.random.Generator, errors: dict[str, list[float]]
-) -> list[tuple[str, str, int, str]]:
-    """Return the verdicts of one world: method, what the model is, own labels, level.
+class Counted(NamedTuple):
+    """What is counted: of a model the method, what it is, own labels, level and many parties."""
+
+    method: str
+    model: str
+    labels: int
+    level: str
+    many: bool
+
+
+def print_counts(found: Counter[Counted]) -> None:
+    """Print how many models have each level."""
+    print("| Learnt from | Model | Own labels | No alarm | Check | Do not use |")
+    print("|---|---|---|---|---|---|")
+    for kind in sorted({key[:3] for key in found}):
+        counts = [sum(n for key, n in found.items() if key[:4] == (*kind, one)) for one in LEVELS]
+        print(f"| {' | '.join(map(str, (*kind, *counts)))} |")
+
+
+def run(rng: np.random.Generator, errors: dict[str, list[float]]) -> list[Counted]:
+    """Return the verdicts of one world.
 
     The calibration error of a model that is clearly better than the commonest class is added to its
     method's `errors`.
@@ -99,8 +120,9 @@ def run(
             right = float((chances.argmax(1) == y[-TEST:]).mean())
             lead = right - np.bincount(y[-TEST:]).max() / TEST
             found = "leads" if lead >= GOOD else "loses" if lead <= -GOOD else "neither"
-            kind = spoilt if spoilt and found != "leads" else found
-            counted.append((method, kind, labels, model.verdict.severity.name))
+            kind = "spoilt, leads" if found == "leads" else "spoilt"
+            level, many = model.verdict.severity.name, n_parties >= MANY
+            counted.append(Counted(method, kind if spoilt else found, labels, level, many))
             if not labels and lead >= CLEAR:
                 errors[method].append(calibration_error(chances, y[-TEST:]))
     return counted

@@ -260,7 +260,7 @@ def test_the_plan_is_the_warning(public_points):
 def test_the_plan_of_updates_is_a_range_and_the_warning(rng):
     plan = dpsumm.plan_learning(4, 500, 10, protocol=Updates(records_per_owner=50), epsilon=0.3)
     assert plan.kept[1] < 0.05
-    assert "Expect at most" in plan.notes[0]
+    assert "Expect 0% of" in plan.notes[0]
     assert "500 public points are few" in plan.notes[1]
     assert plan.verdict.level == "do not use"
     assert all(f"Check this: {note}" in " ".join(str(plan).split()) for note in plan.notes)
@@ -279,8 +279,15 @@ def test_the_plan_of_updates_is_a_range_and_the_warning(rng):
     assert records.features == 100
     parties, points = [people(rng, 50) for _ in range(4)], rng.normal(size=(1500, 2))
     given = {"classes": range(10), "epsilon": 0.3, "protocol": Updates(records_per_owner=50)}
-    with pytest.warns(UserWarning, match="learn: Noise over signal is .*Expect at most"):
+    with pytest.warns(UserWarning, match="learn: Noise over signal is .*Expect 0% of"):
         model = dpsumm.learn(parties, points, **given)
     assert model.plan.ratio == plan.ratio
+    # Two classes of so few records can be easy to tell apart, or not.
+    few = dpsumm.plan_learning(
+        3, 500, 2, protocol=Updates(records_per_owner=20), unit="replace one record"
+    )
+    assert few.kept[0] < 0.05
+    assert few.kept[1] > 0.9
+    assert few.verdict.level == "check"
     with pytest.raises(InvalidParameterError, match="n_columns"):
         dpsumm.plan_learning(10, 1000, 2, n_columns=0)

@@ -139,7 +139,7 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     page = html.unescape(render(thin))
     assert "<h1>Better than one label for all, with 1 warning to check</h1>" in page
     assert f"Right for {thin.verdict.why.removeprefix('right for ')}.\n" in page
-    doubtful = replace(good.plan, ratio=2.0)
+    doubtful = replace(good.plan, ratio=20.0)
     foreseen = replace(good, plan=doubtful, foreseen=doubtful.advice)
     assert foreseen.notes[0].startswith("The plan expected worse than was found. Noise over signal")
     # The points' own alarm stays one, and takes the verdict's place.

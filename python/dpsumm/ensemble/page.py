@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpsumm.basics.checks import counted
+from dpsumm.ensemble.plan import MAY_HIDE
 from dpsumm.ensemble.verdict import HIDDEN
 from dpsumm.privacy.events import Unit
 from dpsumm.report import figures, parts, spent
@@ -104,8 +105,8 @@ def _strength(model: Model) -> Html:
     return beside_labels(
         model,
         "no signal" if strength.chance > HIDDEN else f"{strength.ratio:.2g}",
-        "noise over signal, seen in the votes. Above 1 nothing is learnt. Public numbers foresaw "
-        f"{model.plan.ratio:.2g}.",
+        f"noise over signal, seen in the votes. From {MAY_HIDE:g} it may hide the votes. Public "
+        f"numbers foresaw {model.plan.ratio:.2g}.",
     )
 
 

@@ -58,7 +58,7 @@ def plan_learning(
     --------
     >>> made = plan_learning(200, 8000, 10)
     >>> round(made.ratio, 2), [round(share, 2) for share in made.kept]
-    (1.39, [0.2, 0.94])
+    (1.39, [0.2, 0.99])
     >>> hospitals = Updates(records_per_owner=5000)
     >>> plan_learning(4, 8000, 10, protocol=hospitals, unit="replace one record").ratio < 0.3
     True

@@ -68,8 +68,7 @@ def _lead(model: UpdatesModel, why: str) -> Html:
 
 
 def _foreseen(model: UpdatesModel) -> Html:
-    low, high = model.plan.kept
-    kept = f"{low:.0%} to {high:.0%}"
+    kept = model.plan.expected
     gain = "of what a model without noise gains over one label for all"
     if model.unlike:
         about = f"share {gain}. The plan's {kept} is for public points like the parties' records."

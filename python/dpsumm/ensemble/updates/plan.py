@@ -12,11 +12,13 @@ from dpsumm.report.notes import Note, Severity
 from dpsumm.report.plan import Plan
 from dpsumm.report.verdict import Verdict
 
-# Of the share that is left of a model without noise: `evidence.ensemble.worlds` says how many runs
-# lie between, of 4 to 1000 parties, 2 to 20 classes, 4 to 50 columns, both units, epsilon 0.3 to 3.
-_LEAST, _MOST = 2.0, 0.03
+# Of the share that is left of a model without noise: at worst all features are needed, at best as
+# few as part the classes. `evidence.ensemble.worlds` says how many runs lie between.
+_WORST, _BEST = 2.0, 0.05
 # Below such a share at best there is little to expect, at worst the outcome is open.
 _LITTLE = 0.5
+# Below such a share at worst a note says what to change.
+_HARDLY = 0.015
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,15 @@ class UpdatesPlan(Plan):
         m, at most.
     ratio
         Noise over signal, were the whole budget one round.
+    least_ratio
+        The same, were the signal in K - 1 features, the fewest that part K classes.
     """
 
     terms: Terms
     recipe: Recipe
     features: int
     ratio: float
+    least_ratio: float
 
     @property
     def epsilon(self) -> float:
@@ -54,7 +59,12 @@ class UpdatesPlan(Plan):
     @property
     def kept(self) -> tuple[float, float]:
         """Share of the gain of a model without noise over the commonest class, from and to."""
-        return 1 / (1 + _LEAST * self.ratio**2), 1 / (1 + _MOST * self.ratio**2)
+        return 1 / (1 + _WORST * self.ratio**2), 1 / (1 + _BEST * self.least_ratio**2)
+
+    @property
+    def expected(self) -> str:
+        """Both ends of `kept` in per cent, in words."""
+        return " to ".join(dict.fromkeys(f"{end:.0%}" for end in self.kept))
 
     @property
     def title(self) -> str:
@@ -68,7 +78,7 @@ class UpdatesPlan(Plan):
     def verdict(self) -> Verdict:
         """The remaining gain of a model without noise over the commonest class."""
         low, high = self.kept
-        head = f"{low:.0%} to {high:.0%} of the gain without noise is left"
+        head = f"{self.expected} of the gain without noise is left"
         why = "the gain over always saying the commonest class"
         if high < _LITTLE:
             return Verdict(head, why, Severity.ALARM)
@@ -82,15 +92,15 @@ class UpdatesPlan(Plan):
         return [
             ("records", f"{self.recipe.records:,} in all"),
             ("features", f"{self.features}, in {self.recipe.rounds} rounds"),
-            ("noise over signal", f"{self.ratio:.3g}"),
+            ("noise over signal", f"{self.least_ratio:.3g} to {self.ratio:.3g}"),
             JUDGED,
         ]
 
     def _advice(self) -> Iterable[Note]:
-        if self.kept[1] < _LITTLE:
+        if self.kept[0] < _HARDLY:
             yield Note(
-                f"Noise over signal is {self.ratio:.2g}. Expect at most {self.kept[1]:.0%} of the "
-                f"possible gain. {self.way_out}."
+                f"Noise over signal is {self.least_ratio:.2g} to {self.ratio:.2g}. Expect "
+                f"{self.expected} of the possible gain. {self.way_out}."
             )
         yield from few_points(self.terms.n_points)
 
@@ -106,4 +116,5 @@ class UpdatesPlan(Plan):
 def plan_updates(n_columns: int, terms: Terms, recipe: Recipe) -> UpdatesPlan:
     """Return the plan of a run on points of so many columns."""
     m = recipe.features(n_columns, terms)["dimensions"]
-    return UpdatesPlan(terms, recipe, m, recipe.ratio(m, terms))
+    few = min(m, terms.n_classes - 1)
+    return UpdatesPlan(terms, recipe, m, recipe.ratio(m, terms), recipe.ratio(few, terms))
