@@ -1,10 +1,11 @@
 """Rows of tables that nothing was chosen on, with drafted schemas and default parameters.
 
-    python -m evidence.vertical.unseen --tables folder
+    python -m evidence.vertical.unseen --tables folder [--records 500]
 
 The folder has CSV files of packages of R as Rdatasets collects them (TABLES has their names). Of
 each table 500 records are a public sample, which gives the schema. A fifth of the rest judges. The
-columns go to two owners at random. Prints a table in Markdown, of means of three runs.
+columns go to two owners at random, of all other records or of as many as asked for. Prints a table
+in Markdown, of means of three runs.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser("evidence.vertical.unseen", description=__doc__)
     parser.add_argument("--tables", type=Path, required=True)
+    parser.add_argument("--records", type=int, default=None)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     lines = []
@@ -49,12 +51,14 @@ def main() -> None:
             given.tables / package / f"{name}.csv", null_values=["NA"], infer_schema_length=None
         )
         table = table.drop("", "rownames", *leave, strict=False)
-        lines.append(line(task_of(f"{name}, {label}", table, label, first)))
+        lines.append(line(task_of(f"{name}, {label}", table, label, first, given.records)))
     head = ["table, label", "records", "AUC of rows", "foretold", "real rows", "one owner"]
     print(markdown([*head, "distance"], lines))
 
 
-def task_of(name: str, table: pl.DataFrame, label: str, first: str) -> Task:
+def task_of(
+    name: str, table: pl.DataFrame, label: str, first: str, records: int | None = None
+) -> Task:
     """Return a table with a drafted schema, its columns at two owners."""
     is_first = pl.col(label).cast(pl.String).eq(first)
     classes = pl.when(is_first).then(pl.lit("no")).otherwise(pl.lit("yes"))
@@ -68,7 +72,7 @@ def task_of(name: str, table: pl.DataFrame, label: str, first: str) -> Task:
     answer = Column(label, categories=("no", "yes"))
     holds = {"first": dealt[:half], "second": [*dealt[half:], answer]}
     cut = 4 * len(rest) // 5
-    return Task.of(name, rest[:cut], rest[cut:], holds, 12, label)
+    return Task.of(name, rest[:cut][:records], rest[cut:], holds, 12, label)
 
 
 def line(task: Task) -> list[str]:

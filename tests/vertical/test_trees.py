@@ -3,6 +3,7 @@
 from datetime import date
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -196,3 +197,23 @@ def test_an_even_column_has_few_gaps(values, records, std, most):
         apart.append(np.abs(found - counts).sum() / 2 / records)
     assert gaps <= most
     assert np.mean(apart) < 0.08
+
+
+@pytest.mark.same_draws
+def test_few_records_of_many_columns_still_predict_the_label(rng):
+    """Noise hides each column's own counts, and not what all of them tell of the label."""
+    label = rng.integers(0, 2, 300)
+    columns = [f"x{j}" for j in range(20)]
+    points = np.clip(label[:, None] + rng.normal(0, 0.3, (300, 20)), -1, 2)
+    frame = pd.DataFrame(points, columns=columns)
+    half = {name: {"bounds": (-1, 2)} for name in columns[:10]}
+    rest = {name: {"bounds": (-1, 2)} for name in columns[10:]}
+    made = synthesize(
+        {"a": frame[columns[:10]], "b": frame[columns[10:]].assign(y=label.astype(str))},
+        schema={"a": half, "b": {**rest, "y": ["0", "1"]}},
+        label="y",
+        seed=1,
+    )
+    assert all(codes.max() > 0 for codes in made.tables.codes)
+    assert made.label_score.low > 0.6
+    assert made.verdict.level != "do not use"

@@ -15,6 +15,10 @@ from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.trees import Tree
 from dpsumm.vertical.way import Way
 
+# Share of the records that a bin needs at most, however much noise there is: so a column has two
+# bins, of which its tables with other columns may show what its own counts do not.
+_HALF = 0.49
+
 
 @dataclass(frozen=True, eq=False)
 class Coded:
@@ -75,7 +79,11 @@ def coded_columns(
             by_category = not (layout.edges and layout.edges[j])
             if budget.rare and by_category and j != layout.label:
                 least = max(least, budget.rare * records)
-            coded.append(Coded(tree.size, part, merged_codes(part, least)))
+            codes = merged_codes(part, least)
+            if j == layout.label and not codes.any():
+                # Of one code nothing could be predicted.
+                codes = np.arange(tree.size)
+            coded.append(Coded(tree.size, part, codes))
         else:
             fine = layout.label not in (None, j) and budget.way is not Way.MPYC
             coded.append(_binned(tree, part, records, std, budget.keep, fine=fine))
@@ -87,7 +95,7 @@ def _binned(
 ) -> Coded:
     starts, counts = consistent(tree, tree.cut(part), records, std)
     shares = counts / counts.sum()
-    codes = equal_mass(shares, BINS, 2 * keep * std / records)
+    codes = equal_mass(shares, BINS, min(2 * keep * std / records, _HALF))
     if tree.missing and shares[-1] > keep * std / records:
         # Never with numbers, where it is seen.
         codes[-1] = len(codes)
