@@ -146,7 +146,10 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     spoilt = replace(good, foreseen=(Note("all are clipped", Severity.ALARM),))
     assert spoilt.notes == ("all are clipped",)
     assert spoilt.verdict.text == "read the warnings first"
-    assert foreseen.verdict.text.startswith("better than one label for all, with 1 warning ")
+    # Labels outdo the plan. Without them its alarm is still a warning.
+    assert foreseen.verdict.text.startswith("better than one label for all: right for ")
+    unlabelled = replace(foreseen, _validation=None)
+    assert unlabelled.verdict.text.startswith("the votes tell points apart, with 1 warning ")
     # What means nothing says so itself, and no share of labels speaks for it.
     labels = replace(good._validation, places=1 - good._validation.places)
     bad = replace(thin, _validation=labels)

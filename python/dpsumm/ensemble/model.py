@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -172,20 +173,23 @@ class Model:
         """Notes, the worst first.
 
         They are those of `foreseen`, classes that the model misses, and alarms if model or budget
-        mean nothing. A plan that expected too little is a warning if the votes show otherwise.
+        mean nothing. A plan that expected too little is a warning if the votes show otherwise, and
+        no warning if your labels do.
         """
-        foreseen, alarms = sorted_notes(self.foreseen), []
-        if not self._reached.good:
-            alarms = [do_not_use(self._reached, way_out(self.plan))]
+        if self._reached.good:
+            said = [*missed_notes(self.places, self.classes_, self._validation)]
         else:
-            plans = self.plan.advice
-            foreseen = (
-                *(_unfulfilled(one) if one in plans else one for one in foreseen),
-                *missed_notes(self.places, self.classes_, self._validation),
-            )
+            said = [do_not_use(self._reached, way_out(self.plan))]
         if not self.privacy.seeded:
-            alarms += self.plan.budget_notes
-        return sorted_notes([*alarms, *foreseen])
+            said += self.plan.budget_notes
+        return sorted_notes([*said, *self._in_hindsight()])
+
+    def _in_hindsight(self) -> Iterator[Note]:
+        """Give the notes from before the run. A good result outdoes the plan's advice."""
+        plans = self.plan.advice if self._reached.good else ()
+        led = self._validation is not None and self._reached.severity is Severity.INFO
+        for note in sorted_notes(self.foreseen):
+            yield _unfulfilled(note, led=led) if note in plans else note
 
     def to_frame(self) -> Any:
         """Return predictions for the public points, a polars data frame.
@@ -387,11 +391,11 @@ class Model:
         )
 
 
-def _unfulfilled(note: Note) -> Note:
-    """Return an alarm of the plan as the warning that it is once the votes are there."""
-    if note.severity is not Severity.ALARM:
-        return note
-    return Note(f"The plan expected worse than was found. {note}", Severity.WARNING)
+def _unfulfilled(note: Note, *, led: bool) -> Note:
+    """Return the plan's advice as it counts once the result is good, and `led` if labels say so."""
+    if note.severity is Severity.ALARM:
+        note = Note(f"The plan expected worse than was found. {note}", Severity.WARNING)
+    return Note(note, Severity.INFO) if led else note
 
 
 def checked_students(student: Any, validated: bool) -> list[Student]:

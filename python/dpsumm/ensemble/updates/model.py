@@ -73,7 +73,7 @@ class UpdatesModel(Model):
             said = [do_not_use(self._reached, self._way_out)]
         if not self.privacy.seeded:
             said += self.plan.budget_notes
-        return sorted_notes([*said, *self.foreseen])
+        return sorted_notes([*said, *self._in_hindsight()])
 
     @property
     def unlike(self) -> bool:
