@@ -78,7 +78,10 @@ def _trees(task: Task, rows: Values, rest: Sequence[int]) -> HistGradientBoostin
         early_stopping=False,
         random_state=0,
     )
-    return trees.fit(rows[:, rest], rows[:, task.target])
+    given = rows[:, rest].copy()
+    # The trees refuse a column without any value. Noise makes some of those.
+    given[:, np.isnan(given).all(axis=0)] = 0.0
+    return trees.fit(given, rows[:, task.target])
 
 
 def _auc(task: Task, trees: HistGradientBoostingClassifier, rest: Sequence[int]) -> float:

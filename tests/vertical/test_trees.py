@@ -217,3 +217,24 @@ def test_few_records_of_many_columns_still_predict_the_label(rng):
     assert all(codes.max() > 0 for codes in made.tables.codes)
     assert made.label_score.low > 0.6
     assert made.verdict.level != "do not use"
+
+
+@pytest.mark.parametrize(("classes", "kept"), [(2, 2), (60, 1)])
+def test_a_label_of_few_classes_keeps_them(rng, classes, kept):
+    """All of them are below three standard deviations of the noise."""
+    label = rng.integers(0, classes, 200)
+    schema = {
+        "a": {f"x{j}": (0, 1) for j in range(12)},
+        "b": {"y": [str(one) for one in range(classes)]},
+    }
+    made = synthesize(
+        {
+            "a": pd.DataFrame(rng.random((200, 12)), columns=list(schema["a"])),
+            "b": pd.DataFrame({"y": label.astype(str)}),
+        },
+        schema=schema,
+        epsilon=0.7,
+        label="y",
+        seed=1,
+    )
+    assert made.tables.codes[-1].max() + 1 == kept

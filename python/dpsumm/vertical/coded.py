@@ -80,7 +80,7 @@ def coded_columns(
             if budget.rare and by_category and j != layout.label:
                 least = max(least, budget.rare * records)
             codes = merged_codes(part, least)
-            if j == layout.label and not codes.any():
+            if j == layout.label and not codes.any() and records >= std * tree.size:
                 # Of one code nothing could be predicted.
                 codes = np.arange(tree.size)
             coded.append(Coded(tree.size, part, codes))
