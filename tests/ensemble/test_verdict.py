@@ -49,8 +49,13 @@ def test_strength_is_the_signal_and_chance_is_not_seen(rng):
         (0.11, SAME, Severity.ALARM, "the noise hides"),
         (0.09, SAME, Severity.ALARM, "it says no for every public point: about 200 labelled"),
         (0.009, SAME, Severity.WARNING, "it says no for every public point: use its probabilities"),
-        (0.09, MIXED, Severity.WARNING, "the votes may tell points apart: noise is 0.5 of"),
-        (0.009, MIXED, Severity.INFO, "the votes tell points apart: noise is 0.5 of the signal;"),
+        (0.09, MIXED, Severity.WARNING, "the votes may tell points apart: noise is 0.5 times"),
+        (
+            0.009,
+            MIXED,
+            Severity.INFO,
+            "the votes tell points apart: noise is 0.5 times the signal;",
+        ),
     ],
 )
 def test_the_verdict_without_labels(chance, predicted, severity, text):

@@ -61,7 +61,7 @@ def verdict_of(
             return Verdict(head, _ASK, Severity.ALARM)
         why = "use its probabilities (predict_proba), as a rare class may need"
         return Verdict(head, f"{why}; {_ASK}", Severity.WARNING)
-    why = f"noise is {ratio:.2g} of the signal; {_ASK}"
+    why = f"noise is {ratio:.2g} times the signal; {_ASK}"
     if chance > SEEN:
         return Verdict(f"the {what} may tell points apart", why, Severity.WARNING)
     return Verdict(f"the {what} tell points apart", why)

@@ -59,7 +59,8 @@ class UpdatesModel(Model):
                 why = f"the model was made around the records and extended to the points; {ask}"
                 return Verdict(head, why, Severity.WARNING)
             return Verdict(head, "updates mislead there", Severity.ALARM)
-        return verdict_of("updates", chance, self.plan.ratio, self.places, self.classes_)
+        ratio = self.plan.least_ratio
+        return verdict_of("updates", chance, ratio, self.places, self.classes_)
 
     @property
     def notes(self) -> tuple[Note, ...]:
