@@ -106,7 +106,7 @@ evidence-short: $(VENV)/.built  ## One seed of two small scenarios; keeps nothin
 evidence-needles: $(VENV)/.built  ## Figures of docs/needles.md, who finds rare records: make evidence-needles DATA=folder; goes on where it was
 	PYTHONPATH=. $(BIN)/python -m evidence.needles $(if $(DATA),--data $(DATA))
 
-evidence-verdicts: $(VENV)/.built  ## Figures of docs/how-to.md, how often a verdict is right: make evidence-verdicts DATA=folder
+evidence-verdicts: $(VENV)/.built  ## Figures of docs/results.md, how often a verdict is right: make evidence-verdicts DATA=folder
 	PYTHONPATH=. $(BIN)/python -m evidence.verdicts --data $(DATA)
 	PYTHONPATH=. $(BIN)/python -m evidence.mistakes --data $(DATA)
 

@@ -2,7 +2,7 @@
 
 By its use, not by multiples of chance. It goes by the share of the gap that the summary closes, how
 well a classifier tells it from the target, columns that it does not follow and, where the target
-has labels, the scores of a model of it on these. docs/how-to.md says how often the rules were
+has labels, the scores of a model of it on these. docs/results.md says how often the rules were
 right, as evidence.verdicts measured it.
 """
 
