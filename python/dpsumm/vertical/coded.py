@@ -15,8 +15,8 @@ from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.trees import Tree
 from dpsumm.vertical.way import Way
 
-# Share of the records that a bin needs at most, however much noise there is: so a column has two
-# bins, of which its tables with other columns may show what its own counts do not.
+# Share of the records that a bin needs at most, unless noise hides even halves. So a column has two
+# bins, and tables with other columns may show what its own counts do not.
 _HALF = 0.49
 
 
@@ -95,7 +95,10 @@ def _binned(
 ) -> Coded:
     starts, counts = consistent(tree, tree.cut(part), records, std)
     shares = counts / counts.sum()
-    codes = equal_mass(shares, BINS, min(2 * keep * std / records, _HALF))
+    least = 2 * keep * std / records
+    if records >= 2 * std:
+        least = min(least, _HALF)
+    codes = equal_mass(shares, BINS, least)
     if tree.missing and shares[-1] > keep * std / records:
         # Never with numbers, where it is seen.
         codes[-1] = len(codes)

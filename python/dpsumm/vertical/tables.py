@@ -49,7 +49,7 @@ class Tables:
         their bins. 0 for one round.
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
-        together, from 0 to 10. Bins that follow from noisy counts are at least two.
+        together, from 0 to 10. Bins that follow from noisy counts are two if noise leaves halves.
     components
         Products in the mixture, from which half of the rows are drawn.
     step, init, stop, max_steps
