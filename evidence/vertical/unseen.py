@@ -1,4 +1,4 @@
-"""Rows of tables that nothing was chosen on, with drafted schemas and default parameters.
+"""Rows of tables of packages of R, with drafted schemas and default parameters.
 
     python -m evidence.vertical.unseen --tables folder [--records 500]
 
