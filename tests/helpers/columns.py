@@ -1,6 +1,7 @@
 """Owners of random columns, and everything that was sent in a run."""
 
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -127,7 +128,9 @@ class World:
         counts = np.bincount(released.codes[column], released.singles[column]).clip(1e-9)
         if len(counts) <= 4:
             return np.arange(len(counts))
-        at = [(counts[:k].sum() + count / 2) / counts.sum() for k, count in enumerate(counts)]
+        # Sums from the left, as in the package: a middle may be on the border of two quarters.
+        ends = list(accumulate(counts))
+        at = [(end - count / 2) / ends[-1] for end, count in zip(ends, counts, strict=True)]
         quarters = [int(4 * middle) for middle in at]
         return np.array([sorted(set(quarters)).index(quarter) for quarter in quarters])
 
