@@ -51,18 +51,22 @@ def names(node: ast.AST) -> set[str]:
 
 def _private(function: ast.FunctionDef) -> set[str]:
     """Return the names in a function that may depend on a record."""
-    private = set(PRIVATE)
-    while True:
+    # What becomes private, and what of.
+    steps = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if node.value is not None:
+                steps.append((set().union(*map(names, targets)) - {"self"}, names(node.value)))
+        elif isinstance(node, ast.For | ast.comprehension):
+            steps.append((names(node.target), names(node.iter)))
+    private, before = set(PRIVATE), 0
+    while len(private) > before:
         before = len(private)
-        for node in ast.walk(function):
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if node.value is not None and names(node.value) & private:
-                    private |= set().union(*map(names, targets)) - {"self"}
-            elif isinstance(node, ast.For | ast.comprehension) and names(node.iter) & private:
-                private |= names(node.target)
-        if len(private) == before:
-            return private
+        for made, of in steps:
+            if of & private:
+                private |= made
+    return private
 
 
 def decidable(source: str) -> Iterator[str]:
@@ -72,10 +76,9 @@ def decidable(source: str) -> Iterator[str]:
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
-        private = _private(function)
-        for node in ast.walk(function):
-            if not isinstance(node, ast.Raise):
-                continue
+        raises = [node for node in ast.walk(function) if isinstance(node, ast.Raise)]
+        private = _private(function) if raises else PRIVATE
+        for node in raises:
             reasons: list[ast.AST] = []
             place = parents[node]
             while place is not function and not isinstance(place, ast.FunctionDef):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,8 @@ IDENTIFIES = "no value comes twice, as in an identifier"
 CONSTANT = "it has one value in all rows"
 # A text column with this part of numbers is one of numbers with typing errors.
 MOSTLY = 0.9
+# Values of a column, and how many rows have each.
+Values = list[tuple[Any, int]]
 # Sizes beyond which numbers are refused.
 MOST_WHOLE, LARGEST = 2**53, largest(np.dtype(np.float64))
 
@@ -252,20 +256,21 @@ def _together(frames: Sequence[Frame]) -> Frame:
 
 def _column(cells: Cells, is_label: bool) -> Column | str:
     """Return the column, or why it is left out."""
-    name, items = cells.name, [item for item in cells.items if item not in (None, "")]
+    name, values = cells.name, _counted(cells)
     if is_label:
         label = Column(name, Kind.LABEL)
         assert isinstance(label.how, Label)
         how = label.how
-        items = [
-            item for item in items if not (isinstance(item, str) and how.is_mark(item.strip()))
+        values = [
+            one for one in values if not (isinstance(one[0], str) and how.is_mark(one[0].strip()))
         ]
-        is_short = len(items) < len(cells)
-        return replace(label, when_missing="drop" if is_short else "refuse", **how.drafted(items))
-    items = [item for item in items if not (isinstance(item, str) and _is_null(item))]
-    is_short = len(items) < len(cells)
-    said = _options(cells, items) if items else "it is empty"
-    if FEWEST_ROWS <= len(cells) == len(items) == items.count(items[0]):
+        is_short = _rows(values) < len(cells)
+        drafted = how.drafted([value for value, _ in values])
+        return replace(label, when_missing="drop" if is_short else "refuse", **drafted)
+    values = [one for one in values if not (isinstance(one[0], str) and _is_null(one[0]))]
+    is_short = _rows(values) < len(cells)
+    said = _options(cells, values) if values else "it is empty"
+    if len(cells) >= FEWEST_ROWS and not is_short and all(x == values[0][0] for x, _ in values):
         said = CONSTANT
     if isinstance(said, str):
         return said
@@ -273,25 +278,43 @@ def _column(cells: Cells, is_label: bool) -> Column | str:
     return Column(name, when_missing="encode" if is_short else "refuse", **said)
 
 
-def _options(cells: Cells, items: list[Any]) -> dict[str, Any] | str:
+def _counted(cells: Cells) -> Values:
+    """Return the values that are there, and how many rows have each.
+
+    If no value comes twice, they are in the order of the rows, but for texts of a file.
+    """
+    items, places = cells.distinct
+    rows = np.arange(len(items)) if places is None else places
+    counts = np.bincount(rows, minlength=len(items)).tolist()
+    return [one for one in zip(items, counts, strict=True) if one[0] not in (None, "")]
+
+
+def _rows(values: Values) -> int:
+    return sum(count for _, count in values)
+
+
+def _options(cells: Cells, values: Values) -> dict[str, Any] | str:
     if cells.truths() is not None:
         return {"categories": (False, True)}
+    items = [value for value, _ in values]
     if cells.is_number:
         is_whole = cells.dtype.is_integer()
-        if is_whole and identifies(cells.name, items):
+        if is_whole and len(items) == _rows(values) and identifies(cells.name, items):
             return IDENTIFIES
-        numbers = [float(item) for item in items]
-        size = max(map(abs, numbers))
+        numbers, places = np.unique([float(item) for item in items], return_inverse=True)
+        size = np.abs(numbers).max()
         if size > (MOST_WHOLE if is_whole else LARGEST):
             return (
                 f"it has numbers of up to {size:.2g} in size, at most "
                 f"{'2**53 if they are whole' if is_whole else f'{LARGEST:g}'} is exact; if they "
                 "are identifiers or codes, leave it out"
             )
-        mark = mark_of(*np.unique(numbers, return_counts=True))
+        counts = np.zeros(len(numbers), np.int64)
+        np.add.at(counts, places, [count for _, count in values])
+        mark = mark_of(numbers, counts)
         if mark is None:
-            return Number.drafted(numbers, is_whole)
-        known = [value for value in numbers if value != mark]
+            return Number.drafted(numbers.tolist(), is_whole)
+        known = numbers[numbers != mark].tolist()
         exact = mark.is_integer() and abs(mark) <= 2**53  # a file has no larger whole numbers
         marks = (*Column.missing, int(mark) if exact else mark)
         return {**Number.drafted(known, is_whole), "missing": marks}
@@ -299,15 +322,16 @@ def _options(cells: Cells, items: list[Any]) -> dict[str, Any] | str:
         return Date.drafted(items)
     if not cells.is_text or cells.type_name in ("Object", "Unknown"):
         return f"it is of type {cells.dtype}"
-    texts = [str(item).strip() for item in items]
-    days = [iso_date(text) for text in texts]
-    if None not in days:
+    texts: Counter[str] = Counter()
+    for item, count in values:
+        texts[str(item).strip()] += count
+    days = [iso_date(text) for text in islice(texts, 1)]
+    if None not in days and None not in (days := [iso_date(text) for text in texts]):
         return Date.drafted(days)
-    if identifies(cells.name, texts, rising=False):
+    if len(texts) == texts.total() and identifies(cells.name, list(texts), rising=False):
         return IDENTIFIES
-    values = sorted(set(texts))
-    few = len(values) <= min(MOST_TEXTS, len(texts) / 2)
-    return Category.drafted(values) if few else _reason(texts, len(values))
+    few = len(texts) <= min(MOST_TEXTS, texts.total() / 2)
+    return Category.drafted(sorted(texts)) if few else _reason(texts)
 
 
 def _is_null(text: str) -> bool:
@@ -315,25 +339,24 @@ def _is_null(text: str) -> bool:
     return spells_nan(text) or text.strip() in NULLS
 
 
-def _reason(texts: Sequence[str], n_values: int) -> str:
+def _reason(texts: Counter[str]) -> str:
     """Return why a column of many texts is left out."""
-    odd = [text for text in texts if not _is_number(text)]
+    many, rows = f"it has {len(texts):,} different texts", texts.total()
+    odd = {text: count for text, count in texts.items() if not _is_number(text)}
     if not odd:
         return (
-            f"it has {n_values:,} different texts that all spell numbers, such as {texts[0]!r}; if "
+            f"{many} that all spell numbers, such as {next(iter(texts))!r}; if "
             "they are codes, list some as categories with an other, and if they are numbers, hold "
             "them as such"
         )
-    commas = sum("," in text and _is_number(text.replace(",", ".")) for text in odd)
-    if commas > 0.5 * len(odd) and len(odd) - commas <= (1 - MOSTLY) * len(texts):
-        return (
-            f"it has {n_values:,} different texts, of which most are numbers with a decimal "
-            "comma; read it with `decimal=','`"
-        )
-    if len(odd) <= (1 - MOSTLY) * len(texts):
-        verb = "is" if len(odd) == 1 else "are"
-        return f"{len(odd):,} of {len(texts):,} cells {verb} not a number: {odd[0]!r}"
-    return f"it has {n_values:,} different texts"
+    n_odd = sum(odd.values())
+    commas = sum(n for text, n in odd.items() if "," in text and _is_number(text.replace(",", ".")))
+    if commas > 0.5 * n_odd and n_odd - commas <= (1 - MOSTLY) * rows:
+        return f"{many}, of which most are numbers with a decimal comma; read it with `decimal=','`"
+    if n_odd <= (1 - MOSTLY) * rows:
+        verb = "is" if n_odd == 1 else "are"
+        return f"{n_odd:,} of {rows:,} cells {verb} not a number: {next(iter(odd))!r}"
+    return many
 
 
 def _is_number(text: str) -> bool:
