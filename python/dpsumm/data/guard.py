@@ -266,15 +266,43 @@ def read_batches(
     names = schema.names if wanted is None else list(wanted)
     every = [*blockwise, *names]
     texts = [name for name in every if str(schema.field(name).type) in _TEXTS]
-    batches, size = [], 0
+    parts: dict[str, list[Any]] = {name: [] for name in names}
+    size = 0
     with pyarrow.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as file:
         schema = pyarrow.schema([file.schema_arrow.field(name) for name in names])
         most = max(1, min(rows, metadata.num_rows))
         for batch in file.iter_batches(batch_size=most, columns=every):
-            # Of blocks, too: their codes stay, and are joined in the end.
-            size += batch.nbytes
+            for name in every:
+                column = batch[name]
+                # Of blocks, too: their codes stay, and are joined in the end.
+                size += column.indices.nbytes if name in texts else column.nbytes
+                if name in parts and name in texts:
+                    size += _append(parts[name], column)
+                elif name in parts:
+                    parts[name].append(column)
             check_memory(3 * size, where)
-            batches.append(batch.select(names))
             if each is not None:
                 each(batch.select(list(blockwise)), texts)
-    return pyarrow.Table.from_batches(batches, schema=schema), texts
+    for name in set(texts) & set(names):
+        parts[name] = [
+            pyarrow.DictionaryArray.from_arrays(pyarrow.concat_arrays(places), dictionary)
+            for dictionary, places in parts[name]
+        ]
+    columns = [pyarrow.chunked_array(parts[field.name], field.type) for field in schema]
+    return pyarrow.table(columns, schema), texts
+
+
+def _append(parts: list[Any], column: Any) -> int:
+    """Append a batch's texts, and return the bytes of those that are new.
+
+    Arrow's reader goes on with one dictionary, so that a batch's has all texts of earlier ones.
+    Only the last is kept, with the places of all batches.
+    """
+    dictionary = column.dictionary
+    if parts:
+        before, places = parts[-1]
+        if dictionary.slice(0, len(before)).equals(before):
+            parts[-1] = dictionary, [*places, column.indices]
+            return int(dictionary.nbytes - before.nbytes)
+    parts.append((dictionary, [column.indices]))
+    return int(dictionary.nbytes)

@@ -106,6 +106,8 @@ def _combined(pyarrow: Any, column: Any) -> Any:
     """Return a column of several dictionaries as one array."""
     if not column.num_chunks:
         return pyarrow.array([], column.type)
+    if column.num_chunks == 1:
+        return column.chunk(0)
     return column.unify_dictionaries().combine_chunks()
 
 
