@@ -225,6 +225,16 @@ def test_texts_of_a_parquet_file_keep_their_values_and_types(tmp_path):
     assert read.select(texts).cast(whole.select(texts).schema).equals(whole.select(texts))
 
 
+def test_batches_of_texts_have_one_dictionary(tmp_path):
+    """Each of Arrow's has all texts before it, so all of them are as large as the rows squared."""
+    texts = [f"text {i}" for i in range(1000)]
+    pq.write_table(pa.table({"s": texts}), tmp_path / "t.parquet", row_group_size=300)
+    read, _ = limits.read_batches(pa, tmp_path / "t.parquet", 10, "north")
+    assert read["s"].to_pylist() == texts
+    kept = sum(len(chunk.dictionary) for chunk in read["s"].chunks)
+    assert kept < 2 * len(texts)
+
+
 NESTED = [
     pa.array([[1.0, 2.0], [3.0, 4.0]]),
     pa.array([[[1.0]], [[2.0]]]),

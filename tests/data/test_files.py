@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,33 @@ def test_another_encoding_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidDataError, match=r"is not utf-8 text.*cp1252") as caught:
         read(path)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".TSV", ".tsv.gz"])
+def test_a_file_of_tabs_is_known_by_its_suffix(tmp_path: Path, suffix: str) -> None:
+    data = b"x\tc\n1\ta,b\n2\ta\n"
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
+    schema = Schema([Column("x", bounds=(0, 9)), Column("c", categories=["a", "a,b"])])
+    table = read_table(path, schema=schema, name="north")
+    np.testing.assert_array_equal(table.values, [[1, 1], [2, 0]])
+    assert File(path, FileFormat(kind="csv")).format.separator == ","
+    assert File(path, FileFormat(separator=";")).format.separator == ";"
+    assert File(tmp_path / "a.csv").format.separator == ","
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_a_packed_file_says_what_it_is(tmp_path: Path, pack: Any) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(pack(b"a,b\n1,2\n"))
+    with pytest.raises(InvalidDataError, match="is compressed, not CSV text"):
+        read(path)
+
+
+def test_a_text_may_begin_as_a_packed_file_does(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("BZh9,b\n1,2\n")
+    assert read(path).columns == ("BZh9", "b")
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 import glob
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpsumm.errors import InvalidParameterError
 
-CSV_SUFFIXES = (".csv", ".data", ".txt")
+TABBED = (".tsv", ".tsv.gz")
+CSV_SUFFIXES = (".csv", ".data", ".txt", ".tsv")
 KINDS = {
     "csv": (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES)),
     "parquet": (".parquet",),
@@ -71,7 +72,7 @@ class FileFormat:
     names
         Column names of a CSV file without a header row (implies ``header=False``).
     separator
-        One ASCII character between the fields of a CSV file.
+        One ASCII character between the fields of a CSV file. A file in ``.tsv`` has tabs.
     encoding
         Encoding of a CSV file, such as ``"utf-8"``, ``"cp1252"`` or ``"utf-16"``. Encodings with
         states are refused, because one line would change how others are read. So is a file with a
@@ -203,7 +204,11 @@ class File:
             raise InvalidParameterError(
                 f"File: format must be a dpsumm.data.FileFormat, got {type(self.format).__name__}"
             )
-        object.__setattr__(self, "path", Path(self.path))
+        path, how = Path(self.path), self.format
+        object.__setattr__(self, "path", path)
+        by_suffix = how.kind is None and how.separator == FileFormat.separator
+        if by_suffix and path.name.lower().endswith(TABBED):
+            object.__setattr__(self, "format", replace(how, separator="\t"))
 
 
 def file_of(source: object) -> File | None:

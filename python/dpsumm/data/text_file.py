@@ -40,6 +40,8 @@ _QUOTED = re.compile(rb"'[=+\-@\t\r\n\xef]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
 # A number with a comma before its fraction, or points between its thousands.
 _WITH_COMMA = r"^[+-]?[0-9]+(?:\.[0-9]{3})*(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+# What files of bzip2, xz and Zstandard begin with. Those of gzip are unpacked.
+_PACKED = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -135,6 +137,8 @@ def _check_text(data: bytes, where: str) -> None:
         )
     elif data.startswith(b"\xd0\xcf\x11\xe0"):
         what = "is an old Excel workbook (.xls), not CSV text; save it as .xlsx or CSV"
+    elif _PACKED.match(data):
+        what = "is compressed, not CSV text; unpack it, or compress it by gzip"
     else:
         return
     raise InvalidDataError(f"{where}: {what}")
