@@ -291,3 +291,29 @@ def test_the_plan_of_updates_is_a_range_and_the_warning(rng):
     assert few.verdict.level == "check"
     with pytest.raises(InvalidParameterError, match="n_columns"):
         dpsumm.plan_learning(10, 1000, 2, n_columns=0)
+
+
+@pytest.mark.filterwarnings("ignore:learn. Noise over signal")
+def test_parties_may_be_the_files_of_a_folder_or_a_pattern(tmp_path, rng):
+    (tmp_path / "sites").mkdir()
+    for name in ("north", "south", "east"):
+        x, y = people(rng, 30)
+        frame = pl.DataFrame(x, schema=[f"x{j}" for j in range(x.shape[1])])
+        frame.with_columns(y=pl.Series(y)).write_csv(tmp_path / "sites" / f"{name}.csv")
+    sites = {name: tmp_path / "sites" / f"{name}.csv" for name in ("east", "north", "south")}
+    public = pl.DataFrame(people(rng, N)[0], schema=frame.columns)
+    schema = {**dict.fromkeys(frame.columns, (-9, 9)), "y": "label"}
+    made = [
+        dpsumm.learn(
+            parties,
+            public,
+            schema=schema,
+            classes=[0, 1],
+            epsilon=4,
+            protocol="votes",
+            seed=1,
+        ).votes.counts
+        for parties in (sites, tmp_path / "sites", str(tmp_path / "sites" / "*.csv"))
+    ]
+    for counts in made[1:]:
+        np.testing.assert_array_equal(counts, made[0])

@@ -190,6 +190,15 @@ def test_three_owners_arrays_and_files(tmp_path):
     assert 3.999 < synthetic.privacy.epsilon() <= 4
 
 
+def test_owners_may_be_the_files_of_a_folder(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("north", "south"):
+        ages = pl.DataFrame({"age": rng.integers(20, 90, 300), "ill": rng.integers(0, 2, 300)})
+        ages.write_csv(tmp_path / f"{name}.csv")
+    made = synthesize(tmp_path, schema={"age": (20, 90), "ill": [0, 1]}, epsilon=1, delta=1e-6)
+    assert made.sample(5, backend="polars").columns == ["age", "ill"]
+
+
 def test_ledgers_are_the_owners_own_and_kept(tmp_path):
     books = {name: tmp_path / name for name in SCHEMAS}
     for path in books.values():

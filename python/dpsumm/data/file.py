@@ -7,6 +7,7 @@ import glob
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from dpsumm.errors import InvalidParameterError
 
@@ -216,6 +217,15 @@ def file_of(source: object) -> File | None:
     if isinstance(source, File):
         return source
     return File(source) if isinstance(source, (str, os.PathLike)) else None
+
+
+def each_file(sources: Any) -> Any:
+    """Return a folder's or a pattern's files by owner (`owner_files`), and all else as it is."""
+    every = file_of(sources)
+    if every is None:
+        return sources
+    files = owner_files(os.fspath(every.path))
+    return {name: replace(every, path=file) for name, file in files.items()}
 
 
 def owner_files(pattern: str) -> dict[str, Path]:

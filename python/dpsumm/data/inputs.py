@@ -13,7 +13,7 @@ import numpy as np
 from dpsumm.basics.checks import counted
 from dpsumm.basics.names import check_name
 from dpsumm.data.extract import Extract, Source, Wanted
-from dpsumm.data.file import File, FileFormat, file_of, owner_files
+from dpsumm.data.file import File, FileFormat, each_file, file_of
 from dpsumm.data.frame import Backend
 from dpsumm.data.schema import Schema
 from dpsumm.data.shards import Shards
@@ -176,9 +176,7 @@ def check_other_files(sources: Mapping[str, object], advice: str) -> None:
 
 
 def _named(owners: Owners) -> dict[str, Source]:
-    if every := file_of(owners):
-        files = owner_files(os.fspath(every.path))
-        return {name: replace(every, path=file) for name, file in files.items()}
+    owners = each_file(owners)
     if isinstance(owners, Mapping):
         named = {str(name): source for name, source in owners.items()}
         if len(named) < len(owners) or any(not name.strip() for name in named):

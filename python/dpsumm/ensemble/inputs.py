@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpsumm.basics.checks import counted, listed
 from dpsumm.basics.names import check_name
+from dpsumm.data.file import each_file
 from dpsumm.data.inputs import (
     Source,
     Table,
@@ -196,7 +197,7 @@ class Given:
 
 
 def read_parties(
-    parties: Mapping[str, Any] | Sequence[Any],
+    parties: Any,
     public_points: Source,
     *,
     schema: Schema | None = None,
@@ -269,6 +270,7 @@ def float64(table: Table) -> NDArray[np.float64]:
 
 
 def _named(parties: Any) -> dict[str, Any]:
+    parties = each_file(parties)
     if isinstance(parties, Mapping):
         named = {str(name): one for name, one in parties.items()}
         if len(named) < len(parties) or any(not name.strip() for name in named):

@@ -15,6 +15,7 @@ from dpsumm.privacy.events import Unit
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dpsumm.data.file import File
     from dpsumm.data.inputs import Source
     from dpsumm.data.short import SchemaLike
     from dpsumm.ensemble.model import Model
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def learn(
-    parties: Mapping[str, Any] | Sequence[Any],
+    parties: Mapping[str, Any] | Sequence[Any] | str | os.PathLike[str] | File,
     public_points: Source,
     *,
     classes: ArrayLike | None = None,
@@ -49,10 +50,11 @@ def learn(
     Parameters
     ----------
     parties
-        M parties, as a dict (name to party) or a list, at least 2 and better 50. A party gives its
-        labelled records, as a pair (points, labels), a data frame, or a path with a `label`. For
-        votes a fitted classifier with `predict` is possible, or a list of them (see `Voting`). So
-        are its votes, an (N, K) array of integers with one column per class in ascending order.
+        M parties, at least 2 and better 50, as a dict (name to party), a list, or a folder or
+        pattern of their files. A party gives its labelled records, as a pair (points, labels), a
+        data frame, or a path with a `label`. For votes a fitted classifier with `predict` is
+        possible, or a list of them (see `Voting`). So are its votes, an (N, K) array of integers
+        with one column per class in ascending order.
     public_points
         N public points without labels, with the parties' columns, as an (N, d) array, a data frame
         or a path. At least 20, better thousands. Parties see them, so they must not be private

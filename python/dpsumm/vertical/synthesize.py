@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpsumm.data.extract import Source
+    from dpsumm.data.file import File
     from dpsumm.data.short import SchemaLike
     from dpsumm.exchange.driver import Progress
     from dpsumm.vertical.result import Synthetic
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def synthesize(
-    owners: Mapping[str, Source],
+    owners: Mapping[str, Source] | str | os.PathLike[str] | File,
     *,
     schema: SchemaLike | Mapping[str, SchemaLike],
     epsilon: float = 1.0,
@@ -54,8 +55,9 @@ def synthesize(
     ----------
     owners
         Dict of names to data, each a data frame (pandas, polars, pyarrow), an array, or the path of
-        a CSV, Parquet, Excel or SQL file. Owners of different columns hold the same records, in the
-        same order unless `ids` is given.
+        a CSV, Parquet, Excel or SQL file. Or a folder or pattern of such files, each called by its
+        owner. Owners of different columns hold the same records, in the same order unless `ids` is
+        given.
     schema
         Dict of names to the owners' public schemas, as for `summarize`. If all owners hold the same
         columns, their one schema is enough. With
@@ -136,6 +138,7 @@ def synthesize(
     True
     """
     from dpsumm.basics.checks import plain
+    from dpsumm.data.file import each_file
     from dpsumm.errors import InvalidParameterError
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.exchange.roles import Party
@@ -161,10 +164,11 @@ def synthesize(
     started = time.perf_counter()
     epsilon, delta, seed = plain(epsilon), plain(delta), plain(seed)
     protocol = Tables() if protocol is None else protocol
-    check_asked(owners, epsilon, delta, protocol, seed, ledger)
+    sources: Mapping[str, Source] = each_file(owners)
+    check_asked(sources, epsilon, delta, protocol, seed, ledger)
     engine = protocol.secret_product
     by_mpyc = isinstance(engine, Mpyc)
-    agreed = Agreed.of(by_owner(owners, schema), protocol.bins, ids, label, protocol.pairs)
+    agreed = Agreed.of(by_owner(sources, schema), protocol.bins, ids, label, protocol.pairs)
     budget, sums = protocol.budget(epsilon, delta), agreed.layout.same_columns
     if by_mpyc and sums:
         raise InvalidParameterError(
@@ -180,7 +184,7 @@ def synthesize(
     with contextlib.ExitStack() as stack:
         opened = {
             name: stack.enter_context(Ledger(books.get(name), run=run, delta=delta))
-            for name in owners
+            for name in sources
         }
         check_books(opened, run)
         resumed = any(book.has("one-way") for book in opened.values())
@@ -190,7 +194,7 @@ def synthesize(
         if known is None:
             held = {
                 name: read_held(source, name, agreed.schemas[name], agreed.levels[name], ids)
-                for name, source in owners.items()
+                for name, source in sources.items()
             }
             counts = [len(one.codes) for one in held.values()]
             records = sum(counts) if sums else min(counts)
@@ -199,7 +203,7 @@ def synthesize(
             for note in strange_notes({name: one.hints for name, one in held.items()}):
                 warnings.warn(note, stacklevel=2)
             # Fresh in every process: what they hide is kept nowhere.
-            keys = {name: secrets.token_bytes(SECRET_BYTES) for name in owners}
+            keys = {name: secrets.token_bytes(SECRET_BYTES) for name in sources}
             alignment = secrets.token_bytes(32)
             kind: type[Owner] = MpycOwner if by_mpyc else Owner if sums else OwnerTogether
             parties = {
@@ -215,7 +219,7 @@ def synthesize(
                     joint=not sums,
                     trees=tuple(one.tree for one in agreed.levels[name]),
                 )
-                for name in owners
+                for name in sources
             }
             roles: dict[str, Party] = {**parties, **({} if sums else {HELPER: NoHelper()})}
             for role in parties.values():
@@ -249,5 +253,5 @@ def synthesize(
         run=run,
         resumed=resumed,
         started=started,
-        backend=next(filter(None, map(backend_of, owners.values())), None),
+        backend=next(filter(None, map(backend_of, sources.values())), None),
     )
