@@ -235,6 +235,22 @@ def test_batches_of_texts_have_one_dictionary(tmp_path):
     assert kept < 2 * len(texts)
 
 
+@pytest.mark.parametrize("blockwise", [False, True])
+def test_long_texts_of_a_small_parquet_file_are_counted(blockwise, tmp_path, monkeypatch):
+    texts = [f"{i:0>1000}" for i in range(1000)]
+    pq.write_table(pa.table({"s": texts}), tmp_path / "t.parquet", compression="zstd")
+    how = ([], ["s"], lambda *_: None) if blockwise else (["s"],)
+
+    def read():
+        limits.read_batches(pa, tmp_path / "t.parquet", 100, "north", *how)
+
+    monkeypatch.setattr(limits, "memory", lambda: 5_000_000)
+    read()
+    monkeypatch.setattr(limits, "memory", lambda: 500_000)
+    with pytest.raises(InvalidDataError, match="GiB of memory, more than there is"):
+        read()
+
+
 NESTED = [
     pa.array([[1.0, 2.0], [3.0, 4.0]]),
     pa.array([[[1.0]], [[2.0]]]),

@@ -280,7 +280,9 @@ def read_batches(
                     size += _append(parts[name], column)
                 elif name in parts:
                     parts[name].append(column)
-            check_memory(3 * size, where)
+            # And the texts of this one, which has those of all before it.
+            known = [batch[name].dictionary.nbytes for name in blockwise if name in texts]
+            check_memory(3 * (size + sum(known)), where)
             if each is not None:
                 each(batch.select(list(blockwise)), texts)
     for name in set(texts) & set(names):
